@@ -5,13 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PROGRAMS: &[&str] = &[
-    "fall_back",
-    "tg_dctcp",
-    "tg_ecn_star",
-    "tg_odctcp_rcv",
-    "tg_odctcp_snd",
-];
+const PROGRAMS: &[&str] =
+    &["fall_back", "tg_dctcp", "tg_ecn_star", "tg_odctcp_rcv", "tg_odctcp_snd"];
 
 /// Where the kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -38,11 +33,7 @@ fn main() {
 
 fn compile(program: &str, out: &Path) {
     let machine = env::var_os("CARGO_CFG_TARGET_ARCH");
-    let target = if machine.is_some_and(|machine| machine == "aarch64") {
-        "arm64"
-    } else {
-        "x86"
-    };
+    let target = if machine.is_some_and(|machine| machine == "aarch64") { "arm64" } else { "x86" };
     let mut clang = Command::new("clang");
     clang.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3"]);
     clang.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);

@@ -136,10 +136,7 @@ fn embed_pages() -> io::Result<()> {
         for file in fs::read_dir(docs.join(folder))? {
             let path = file?.path();
             if path.extension().is_some_and(|extension| extension == "md") {
-                names.extend(
-                    path.file_name()
-                        .map(|name| name.to_string_lossy().into_owned()),
-                );
+                names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
             }
         }
         names.sort();

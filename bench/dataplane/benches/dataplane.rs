@@ -9,10 +9,7 @@ const ITERATIONS: u32 = 10_000;
 fn dataplane(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("dataplane");
     group.throughput(Throughput::Elements(u64::from(ITERATIONS)));
-    for case in Case::all()
-        .into_iter()
-        .filter(|case| case.target().is_some())
-    {
+    for case in Case::all().into_iter().filter(|case| case.target().is_some()) {
         let scheme = case.scheme.unwrap_or("nothing");
         let name = match case.scheduler {
             None => format!("decision/{scheme}"),

@@ -12,16 +12,8 @@ const QUEUES: u8 = 8;
 /// The schedulers that ports are measured with, and the settings that give them their queues.
 const SCHEDULERS: [(&str, &str, &str); 4] = [
     ("fifo", "queues", "8"),
-    (
-        "dwrr",
-        "quanta",
-        "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500",
-    ),
-    (
-        "sp-dwrr",
-        "quanta",
-        "1500, 1500, 1500, 1500, 1500, 1500, 1500",
-    ),
+    ("dwrr", "quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500"),
+    ("sp-dwrr", "quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500"),
     ("wfq", "weights", "1, 1, 1, 1, 1, 1, 1, 1"),
 ];
 
@@ -98,21 +90,9 @@ impl Case {
     pub fn all() -> Vec<Self> {
         let schemes = || mark::Config::NAMES.iter().copied();
         let schedulers = || SCHEDULERS.map(|(name, _, _)| Some(name)).into_iter();
-        let case = |form| {
-            move |scheme, scheduler| Self {
-                scheme: Some(scheme),
-                scheduler,
-                form,
-            }
-        };
+        let case = |form| move |scheme, scheduler| Self { scheme: Some(scheme), scheduler, form };
         let mut cases = Vec::new();
-        for form in [
-            Form::Inlined,
-            Form::Called,
-            Form::Served,
-            Form::Virtual,
-            Form::Any,
-        ] {
+        for form in [Form::Inlined, Form::Called, Form::Served, Form::Virtual, Form::Any] {
             let case = case(form);
             cases.extend(schemes().map(|scheme| case(scheme, None)));
             let pairs = schemes()
@@ -212,9 +192,7 @@ fn scheduler_config(name: &str) -> sched::Config {
         .find(|(known, _, _)| *known == name)
         .expect("cases name listed schedulers");
     let mut config = sched::Config::named(name).expect("the list holds known schedulers");
-    config
-        .set(field, text)
-        .expect("the list holds known fields");
+    config.set(field, text).expect("the list holds known fields");
     config
 }
 

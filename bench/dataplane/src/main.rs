@@ -37,10 +37,7 @@ fn main() -> ExitCode {
         // The program's own child under callgrind.
         return run_child(&all, number, iterations);
     }
-    if let Some(unknown) = words
-        .iter()
-        .find(|word| !["--json", "--quick"].contains(word))
-    {
+    if let Some(unknown) = words.iter().find(|word| !["--json", "--quick"].contains(word)) {
         eprintln!("unknown argument `{unknown}`\n{USAGE}");
         return ExitCode::from(2);
     }
@@ -88,10 +85,7 @@ fn measure_case(all: &[Case], case: Case) -> Result<Cost, String> {
 }
 
 fn run_child(all: &[Case], number: &str, iterations: &str) -> ExitCode {
-    let case = number
-        .parse()
-        .ok()
-        .and_then(|number: usize| all.get(number).copied());
+    let case = number.parse().ok().and_then(|number: usize| all.get(number).copied());
     let (Some(case), Ok(iterations)) = (case, iterations.parse()) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
@@ -104,9 +98,7 @@ fn print_table(rows: &[Row]) {
     println!("| what | scheme | scheduler | form | instructions | ns | target | |");
     println!("|---|---|---|---|---:|---:|---:|---|");
     for Row { case, cost } in rows {
-        let target = case
-            .target()
-            .map_or_else(String::new, |target| format!("≤ {target}"));
+        let target = case.target().map_or_else(String::new, |target| format!("≤ {target}"));
         println!(
             "| {} | {} | {} | {} | {:.1} | {:.1} | {target} | {} |",
             what(*case),
@@ -136,8 +128,7 @@ fn print_json(rows: &[Row]) {
                 case.form.name(),
                 cost.instructions,
                 cost.nanoseconds,
-                case.target()
-                    .map_or_else(|| "null".to_owned(), |target| target.to_string()),
+                case.target().map_or_else(|| "null".to_owned(), |target| target.to_string()),
                 quoted(verdict(*case, cost)),
             )
         })
@@ -154,9 +145,5 @@ const fn what(case: Case) -> &'static str {
 
 fn verdict(case: Case, cost: &Cost) -> Option<&'static str> {
     let target = f64::from(case.target()?);
-    Some(if cost.instructions <= target {
-        "met"
-    } else {
-        "missed"
-    })
+    Some(if cost.instructions <= target { "met" } else { "missed" })
 }

@@ -22,13 +22,7 @@ const BATCH: u32 = 4;
 /// One packet of 1500 bytes at 10 Gb/s.
 const PACKET_TIME: Span = Span::from_ns(1200);
 
-const PKT: Pkt = Pkt {
-    len: 1500,
-    flow: FlowId(0),
-    ecn: Ecn::Ect0,
-    ingress: 0,
-    rank: 0,
-};
+const PKT: Pkt = Pkt { len: 1500, flow: FlowId(0), ecn: Ecn::Ect0, ingress: 0, rank: 0 };
 
 /// The work compiled into the loops.
 pub(crate) mod inlined {
@@ -59,17 +53,13 @@ pub(crate) mod called {
         let queues = scheduler.queues();
         let mut switch = Switch::new(marker, scheduler);
         let pair: Pair<Switch<M, S>> = black_box(pair);
-        pair_loop(queues, iterations, |pkt, queue, now| {
-            pair(&mut switch, pkt, queue, now)
-        });
+        pair_loop(queues, iterations, |pkt, queue, now| pair(&mut switch, pkt, queue, now));
         black_box(switch.port.stats());
     }
 
     pub(crate) fn no_pairs(queues: u8, iterations: u32) {
         let pair: Pair<()> = black_box(|(), _, _, _| 0);
-        pair_loop(queues, iterations, |pkt, queue, now| {
-            pair(&mut (), pkt, queue, now)
-        });
+        pair_loop(queues, iterations, |pkt, queue, now| pair(&mut (), pkt, queue, now));
     }
 }
 
@@ -91,10 +81,7 @@ fn decide<M: Marker>(marker: &mut M, cx: &Cx, sojourn: Span) -> u32 {
 }
 
 #[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "the loop must be compiled around each kind of work"
-)]
+#[expect(clippy::inline_always, reason = "the loop must be compiled around each kind of work")]
 fn decision_loop(iterations: u32, mut decide: impl FnMut(&Cx, Span) -> u32) {
     let mut cx = Cx {
         now: Time::from_ms(1),
@@ -140,9 +127,7 @@ impl<M: Marker, S: Scheduler> Switch<M, S> {
 pub(crate) fn pairs<M: Marker, S: Scheduler>(marker: M, scheduler: S, iterations: u32) {
     let queues = scheduler.queues();
     let mut switch = Switch::new(marker, scheduler);
-    pair_loop(queues, iterations, |pkt, queue, now| {
-        pair(&mut switch, pkt, queue, now)
-    });
+    pair_loop(queues, iterations, |pkt, queue, now| pair(&mut switch, pkt, queue, now));
     black_box(switch.port.stats());
 }
 
@@ -201,9 +186,7 @@ pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
 
 /// A port that holds as many packets as it is to hold, and one that leaves with the first arrival.
 fn filled(port: Box<dyn Egress>) -> (Box<dyn Egress>, AnyBuffer, Vec<Departure>) {
-    let config = buffer::Config::PerPort(per_port::Config {
-        limit: Size::Bytes(LIMIT),
-    });
+    let config = buffer::Config::PerPort(per_port::Config { limit: Size::Bytes(LIMIT) });
     let mut buffer = config.build(4, port.queues()).expect("as above");
     let mut port = black_box(port);
     let mut out = Vec::with_capacity(1);
@@ -223,27 +206,13 @@ pub(crate) fn no_served_pairs(queues: u8, iterations: u32) {
 
 /// Writes offers and reads what was sent, [`BATCH`] packets for each call.
 #[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "the loop must be compiled around each kind of work"
-)]
+#[expect(clippy::inline_always, reason = "the loop must be compiled around each kind of work")]
 fn batch_loop(queues: u8, iterations: u32, mut serve: impl FnMut(&[Offer], Time, &mut Served)) {
-    let offer = Offer {
-        at: Time::ZERO,
-        pkt: black_box(PKT),
-        id: PktId(PKT.len),
-        queue: QueueId(0),
-    };
+    let offer =
+        Offer { at: Time::ZERO, pkt: black_box(PKT), id: PktId(PKT.len), queue: QueueId(0) };
     let mut offers = [offer; BATCH as usize];
-    let sent = Sent {
-        end: Time::ZERO,
-        id: PktId(0),
-        ecn: Ecn::Ect0,
-    };
-    let mut served = Served {
-        sent: vec![sent; BATCH as usize],
-        dropped: Vec::new(),
-    };
+    let sent = Sent { end: Time::ZERO, id: PktId(0), ecn: Ecn::Ect0 };
+    let mut served = Served { sent: vec![sent; BATCH as usize], dropped: Vec::new() };
     let queues = black_box(queues);
     let mut now = Time::ZERO;
     let mut queue = 0;
@@ -272,10 +241,7 @@ pub(crate) fn no_pairs(queues: u8, iterations: u32) {
 }
 
 #[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "the loop must be compiled around each kind of work"
-)]
+#[expect(clippy::inline_always, reason = "the loop must be compiled around each kind of work")]
 fn pair_loop(queues: u8, iterations: u32, mut pair: impl FnMut(&Pkt, QueueId, Time) -> u32) {
     let pkt = black_box(PKT);
     let queues = black_box(queues);

@@ -61,10 +61,7 @@ impl Racks {
             until: None,
             ..Published::EcnSharp.config()
         };
-        let traffic = Traffic {
-            sources: vec![Source::Poisson(config)],
-            probes: Vec::new(),
-        };
+        let traffic = Traffic { sources: vec![Source::Poisson(config)], probes: Vec::new() };
         let hosts = self.leaves * self.hosts_per_leaf;
         let flows = traffic.flows(hosts, &|host| self.of_host(host), seed);
         flows.map_err(|error| error.to_string())
@@ -119,15 +116,10 @@ pub(crate) fn read(options: &Options) -> Result<FlowList, String> {
             spines.push(if crosses { spine } else { 0 });
         }
     }
-    let queues = if options.has_tcn()? {
-        usize::from(QUEUES)
-    } else {
-        1
-    };
-    let in_order = order.iter().map(|&place| Flow {
-        service: (place % queues) as u8,
-        ..list.entries[place].flow
-    });
+    let queues = if options.has_tcn()? { usize::from(QUEUES) } else { 1 };
+    let in_order = order
+        .iter()
+        .map(|&place| Flow { service: (place % queues) as u8, ..list.entries[place].flow });
     Ok(FlowList {
         by_start: in_order.collect(),
         ids: list.entries.into_iter().map(|entry| entry.id).collect(),
@@ -152,14 +144,9 @@ pub(crate) fn write(options: &Options) -> Result<(), String> {
         let ps = flow.start.as_ps();
         let (seconds, rest) = (ps / 1_000_000_000_000, ps % 1_000_000_000_000);
         let spine = racks.spine_by_hash(flow, place);
-        let Flow {
-            src, dst, bytes, ..
-        } = flow;
-        writeln!(
-            text,
-            "{place},{seconds}.{rest:012},{src},{dst},{bytes},{spine}"
-        )
-        .expect("a string takes what is written");
+        let Flow { src, dst, bytes, .. } = flow;
+        writeln!(text, "{place},{seconds}.{rest:012},{src},{dst},{bytes},{spine}")
+            .expect("a string takes what is written");
     }
     let path = options.text("write-flows")?;
     fs::write(path, text).map_err(|error| format!("cannot write --write-flows '{path}': {error}"))

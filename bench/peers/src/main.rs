@@ -1,9 +1,6 @@
 //! The scenarios of `bench/peers` on Tidegate's simulator: the counterpart of ns-3's program, with
 //! the same arguments and the same output. `../README.md` has the definitions.
-#![expect(
-    clippy::print_stdout,
-    reason = "the results are what the program is for"
-)]
+#![expect(clippy::print_stdout, reason = "the results are what the program is for")]
 
 mod flows;
 mod measure;
@@ -76,9 +73,5 @@ fn work(words: &[String]) -> Result<ExitCode, String> {
     if !path.is_empty() {
         report::write_completions(path, &list, &completions)?;
     }
-    Ok(if completions.iter().all(Option::is_some) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if completions.iter().all(Option::is_some) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

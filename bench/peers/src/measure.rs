@@ -108,11 +108,7 @@ impl Seen {
             ..Observe::default()
         };
         let outcome = run(&observed)?;
-        assert_eq!(
-            whole.fingerprint(),
-            outcome.fingerprint(),
-            "observing changes no result"
-        );
+        assert_eq!(whole.fingerprint(), outcome.fingerprint(), "observing changes no result");
         let observed = outcome.observed;
         let marks_by = |at: Time| -> Result<u64, String> {
             if at >= whole.ended_at {
@@ -122,11 +118,7 @@ impl Seen {
             part.stop.at = at;
             Ok(marks(&run(&part)?))
         };
-        let before = if window.from == Time::ZERO {
-            0
-        } else {
-            marks_by(window.from)?
-        };
+        let before = if window.from == Time::ZERO { 0 } else { marks_by(window.from)? };
         let network = &setup.network;
         let (mut forwarded, mut bytes_delivered) = (0, 0);
         for seen in &observed.links {

@@ -93,9 +93,7 @@ impl Options {
             let known = |name: &&str| DEFAULTS.iter().any(|(known, _)| known == name);
             let name = word.strip_prefix("--").filter(known);
             let name = name.ok_or_else(|| format!("unknown option '{word}'"))?;
-            let value = words
-                .next()
-                .ok_or_else(|| format!("{word} needs a value"))?;
+            let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
             if given.insert(name.to_owned(), value.clone()).is_some() {
                 return Err(format!("{word} is given twice"));
             }
@@ -109,18 +107,14 @@ impl Options {
         let default = DEFAULTS.iter().find(|(known, _)| *known == name);
         let default = default.expect("only known options are asked for").1;
         let given = self.given.get(name).map(String::as_str);
-        given
-            .or(default)
-            .ok_or_else(|| format!("--{name} is missing"))
+        given.or(default).ok_or_else(|| format!("--{name} is missing"))
     }
 
     pub(crate) fn scenario(&self) -> Result<Scenario, String> {
         match self.text("scenario")? {
             "leaf-spine" => Ok(Scenario::LeafSpine),
             "star" => Ok(Scenario::Star),
-            other => Err(format!(
-                "--scenario is '{other}', allowed is star or leaf-spine"
-            )),
+            other => Err(format!("--scenario is '{other}', allowed is star or leaf-spine")),
         }
     }
 
@@ -176,10 +170,7 @@ impl Options {
 }
 
 /// The nearest whole number. The ranges of the options keep it far below 2^64.
-#[expect(
-    clippy::cast_sign_loss,
-    reason = "options are checked not to be negative"
-)]
+#[expect(clippy::cast_sign_loss, reason = "options are checked not to be negative")]
 fn to_whole(number: f64) -> u64 {
     number.round() as u64
 }
@@ -207,17 +198,11 @@ mod tests {
     fn bad_options_are_named() {
         let error = |line: &str| parsed(line).unwrap_err();
         assert_eq!(error("--hosts 3"), "--scenario is missing");
-        assert_eq!(
-            error("--scenario ring"),
-            "--scenario is 'ring', allowed is star or leaf-spine"
-        );
+        assert_eq!(error("--scenario ring"), "--scenario is 'ring', allowed is star or leaf-spine");
         assert_eq!(error("--scenario star extra"), "unknown option 'extra'");
         assert_eq!(error("--scenario star --host 3"), "unknown option '--host'");
         assert_eq!(error("--scenario"), "--scenario needs a value");
-        assert_eq!(
-            error("--scenario star --scenario star"),
-            "--scenario is given twice"
-        );
+        assert_eq!(error("--scenario star --scenario star"), "--scenario is given twice");
         let options = parsed("--scenario star --hosts 1 --from-s -1 --mss x").unwrap();
         let hosts = options.number("hosts", 2, 10);
         assert_eq!(hosts.unwrap_err(), "--hosts is '1', allowed is 2 to 10");
@@ -227,9 +212,6 @@ mod tests {
         );
         assert!(options.number("mss", 1, 9000).is_err());
         let options = parsed("--scenario star --switch tcp").unwrap();
-        assert_eq!(
-            options.has_tcn().unwrap_err(),
-            "--switch is 'tcp', allowed is tcn or red"
-        );
+        assert_eq!(options.has_tcn().unwrap_err(), "--switch is 'tcp', allowed is tcn or red");
     }
 }

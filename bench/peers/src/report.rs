@@ -69,35 +69,20 @@ pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
         ("packet_hops", hops.to_string()),
         ("cpu_seconds", measured.cpu_seconds.to_string()),
         ("cpu_seconds_is_mean_of_runs", measured.runs.to_string()),
-        (
-            "packet_hops_per_cpu_second",
-            ratio(float(hops), measured.cpu_seconds),
-        ),
+        ("packet_hops_per_cpu_second", ratio(float(hops), measured.cpu_seconds)),
         ("sim_seconds", seconds(outcome.ended_at.as_ps()).to_string()),
-        (
-            "window_from_s",
-            seconds(seen.window.from.as_ps()).to_string(),
-        ),
+        ("window_from_s", seconds(seen.window.from.as_ps()).to_string()),
         ("window_s", window.to_string()),
         ("mean_queue_packets", seen.queue.mean.to_string()),
         ("sd_queue_packets", if_known(seen.queue.deviation)),
         ("max_queue_packets", if_known(seen.queue.most)),
-        (
-            "mark_fraction",
-            ratio(float(seen.data_marked), float(seen.data_forwarded)),
-        ),
+        ("mark_fraction", ratio(float(seen.data_marked), float(seen.data_forwarded))),
         ("data_packets_marked", seen.data_marked.to_string()),
         ("data_packets_enqueued", seen.data_forwarded.to_string()),
-        (
-            "goodput_gbps",
-            ratio(float(seen.bytes_delivered) * 8e-9, window),
-        ),
+        ("goodput_gbps", ratio(float(seen.bytes_delivered) * 8e-9, window)),
         ("flows", completions.len().to_string()),
         ("flows_finished", finished.len().to_string()),
-        (
-            "fct_definition",
-            "\"connect to last byte at the receiving application\"".to_owned(),
-        ),
+        ("fct_definition", "\"connect to last byte at the receiving application\"".to_owned()),
         ("fct_mean_s", ratio(total, float(finished.len() as u64))),
         ("fct_p50_s", at(50).to_string()),
         ("fct_p99_s", at(99).to_string()),
@@ -127,10 +112,7 @@ fn seconds(ps: u64) -> f64 {
     float(ps) * 1e-12
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "printed to fewer digits than are exact"
-)]
+#[expect(clippy::cast_precision_loss, reason = "printed to fewer digits than are exact")]
 pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }

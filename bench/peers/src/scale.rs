@@ -110,10 +110,7 @@ pub(crate) fn check(is_json: bool) -> Result<bool, String> {
                     format!("at most {target}: {word}")
                 }
             };
-            println!(
-                "{:<58} {:>10.2} {:<12} {verdict}",
-                row.check, row.value, row.unit
-            );
+            println!("{:<58} {:>10.2} {:<12} {verdict}", row.check, row.value, row.unit);
         }
     }
     Ok(rows.iter().all(met))
@@ -122,12 +119,7 @@ pub(crate) fn check(is_json: bool) -> Result<bool, String> {
 fn rows() -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     let mut add = |check, value, unit, target| {
-        rows.push(Row {
-            check,
-            value,
-            unit,
-            target,
-        });
+        rows.push(Row { check, value, unit, target });
     };
     let on_wire = growth(Case::PacketsOnWire, 100_000, 600_000)?;
     let in_queue = growth(Case::PacketsInQueue, 100_000, 600_000)?;
@@ -136,22 +128,12 @@ fn rows() -> Result<Vec<Row>, String> {
     let connection = growth(Case::Connections, 20_000, 100_000)?;
     let endpoints = 2 * size_of::<Endpoint>() as u64;
     add("  its two TCP endpoints", float(endpoints), "bytes", None);
-    add(
-        "a live connection with its flow",
-        connection.whole,
-        "bytes",
-        Some(2048.0),
-    );
+    add("a live connection with its flow", connection.whole, "bytes", Some(2048.0));
     let finished = growth(Case::FinishedFlows, 50_000, 450_000)?;
     let kept = (size_of::<Flow>() + size_of::<FlowResult>()) as u64;
     add("  a flow and its result", float(kept), "bytes", None);
     add("a finished flow", finished.during_run, "bytes", Some(100.0));
-    add(
-        "  with the caller's own list of flows",
-        finished.whole,
-        "bytes",
-        None,
-    );
+    add("  with the caller's own list of flows", finished.whole, "bytes", None);
     let hosts = child(Case::Hosts, 100_000)?;
     if hosts.finished < 100_000.0 {
         return Err(format!("only {} of 100000 flows finished", hosts.finished));
@@ -161,12 +143,7 @@ fn rows() -> Result<Vec<Row>, String> {
     add("  CPU time", hosts.cpu_seconds, "s", None);
     let (many, few) = (hosts.nanoseconds_a_hop(), child(Case::FewHosts, 100_000)?);
     add("  per packet-hop", many, "ns", None);
-    add(
-        "  over that among 128 hosts",
-        many / few.nanoseconds_a_hop(),
-        "times",
-        Some(2.0),
-    );
+    add("  over that among 128 hosts", many / few.nanoseconds_a_hop(), "times", Some(2.0));
     let star = child(Case::Star, 50_000_000)?.nanoseconds_a_hop();
     let large = child(Case::LeafSpine, 3_000)?.nanoseconds_a_hop();
     add("a packet-hop in the star", star, "ns", None);
@@ -175,12 +152,7 @@ fn rows() -> Result<Vec<Row>, String> {
     let plain = child(Case::Classes, 2_000)?.nanoseconds_a_hop();
     let lossless = child(Case::Lossless, 2_000)?.nanoseconds_a_hop();
     add("a packet-hop among 128 hosts, 8 queues", plain, "ns", None);
-    add(
-        "  with PFC and DCQCN, over that",
-        lossless / plain,
-        "times",
-        Some(2.5),
-    );
+    add("  with PFC and DCQCN, over that", lossless / plain, "times", Some(2.5));
     Ok(rows)
 }
 
@@ -218,21 +190,12 @@ fn child(case: Case, count: u32) -> Result<Cost, String> {
         .output()
         .map_err(|error| format!("cannot run this program again: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let numbers: Vec<f64> = text
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [before, after, cpu_seconds, hops, finished] = numbers[..] else {
         let error = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{name} with {count}: {}", error.trim()));
     };
-    Ok(Cost {
-        before,
-        after,
-        cpu_seconds,
-        hops,
-        finished,
-    })
+    Ok(Cost { before, after, cpu_seconds, hops, finished })
 }
 
 /// The child's part: runs a case and prints its cost.
@@ -293,15 +256,7 @@ fn of(arguments: &str, flows: Vec<Flow>) -> Result<Setup, String> {
 }
 
 const fn flow(src: u32, dst: u32, start: Time, bytes: u64) -> Flow {
-    Flow {
-        start,
-        bytes,
-        src: HostId(src),
-        dst: HostId(dst),
-        rate: None,
-        service: 0,
-        group: 0,
-    }
+    Flow { start, bytes, src: HostId(src), dst: HostId(dst), rate: None, service: 0, group: 0 }
 }
 
 fn connections(count: u32) -> Result<Setup, String> {
@@ -327,14 +282,10 @@ fn burst(count: u32, rates: Vec<Rate>, delay: Span, stop: Time) -> Result<Setup,
     let bytes = u64::from(count) * 1460;
     let one = vec![flow(0, 1, Time::ZERO, bytes)];
     let mut setup = of("--scenario star --buffer-packets 1000000", one)?;
-    setup.network = star::Config {
-        hosts: 2,
-        host_rates: rates,
-        host_delay: delay,
-        ..star::Config::default()
-    }
-    .build()
-    .map_err(|error| error.to_string())?;
+    setup.network =
+        star::Config { hosts: 2, host_rates: rates, host_delay: delay, ..star::Config::default() }
+            .build()
+            .map_err(|error| error.to_string())?;
     let Transport::Tcp(tcp) = &mut setup.transports[0] else {
         return Err("the scenarios have TCP".to_owned());
     };
@@ -350,20 +301,14 @@ fn burst(count: u32, rates: Vec<Rate>, delay: Span, stop: Time) -> Result<Setup,
 
 /// Short flows between any two hosts of a fat-tree with `k` ports a switch.
 fn hosts(k: u32, count: u32) -> Result<Setup, String> {
-    let network = fat_tree::Config {
-        k,
-        ..fat_tree::Config::default()
-    };
+    let network = fat_tree::Config { k, ..fat_tree::Config::default() };
     let network = network.build().map_err(|error| error.to_string())?;
     let mut config = Published::Hpcc.config();
     config.link = Rate::from_gbps(40);
     config.load = Ratio::new(1, 2).expect("2 is not 0");
     config.sizes = vec![Sizes::Uniform(Bytes(1_000), Bytes(100_000))];
     config.flows = Some(u64::from(count));
-    let traffic = Traffic {
-        sources: vec![Source::Poisson(config)],
-        probes: Vec::new(),
-    };
+    let traffic = Traffic { sources: vec![Source::Poisson(config)], probes: Vec::new() };
     let flows = traffic.flows(network.hosts(), &|host| host.0 / (k / 2), 1);
     let flows = flows.map_err(|error| error.to_string())?;
     let mut setup = of("--scenario star", flows)?;
@@ -373,11 +318,7 @@ fn hosts(k: u32, count: u32) -> Result<Setup, String> {
 
 /// Web search between the racks of a leaf-spine with 1024 hosts.
 fn racks(count: u32) -> Result<Setup, String> {
-    let racks = Racks {
-        leaves: 64,
-        spines: 8,
-        hosts_per_leaf: 16,
-    };
+    let racks = Racks { leaves: 64, spines: 8, hosts_per_leaf: 16 };
     let load = Ratio::new(3, 5).expect("5 is not 0");
     let flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
     let arguments = "--scenario leaf-spine --leaves 64 --delay-us 10";
@@ -386,11 +327,7 @@ fn racks(count: u32) -> Result<Setup, String> {
 
 /// Web search between 128 hosts in eight classes, with short links between the switches.
 fn classes(count: u32) -> Result<Setup, String> {
-    let racks = Racks {
-        leaves: 8,
-        spines: 8,
-        hosts_per_leaf: 16,
-    };
+    let racks = Racks { leaves: 8, spines: 8, hosts_per_leaf: 16 };
     let load = Ratio::new(3, 5).expect("5 is not 0");
     let mut flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
     for (flow, service) in flows.iter_mut().zip((0..QUEUES).cycle()) {
@@ -404,9 +341,8 @@ fn classes(count: u32) -> Result<Setup, String> {
         ..leaf_spine::Config::default()
     };
     setup.network = network.build().map_err(|error| error.to_string())?;
-    setup.switch.scheduling = sched::Config::Dwrr(dwrr::Config {
-        quanta: vec![1500; usize::from(QUEUES)],
-    });
+    setup.switch.scheduling =
+        sched::Config::Dwrr(dwrr::Config { quanta: vec![1500; usize::from(QUEUES)] });
     Ok(setup)
 }
 

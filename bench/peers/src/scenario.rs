@@ -26,10 +26,8 @@ pub(crate) const HEADERS: u16 = 40;
 
 /// The whole setup for these flows, and the spine of each; empty for any.
 pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Result<Setup, String> {
-    let stack = Stack {
-        config: stack(options)?,
-        rule: window::Config::Dctcp(window_rule(options)?),
-    };
+    let stack =
+        Stack { config: stack(options)?, rule: window::Config::Dctcp(window_rule(options)?) };
     let mut stop = Stop::default();
     if let Some(at) = options.time("time-limit-s")? {
         stop.at = at;
@@ -44,10 +42,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         custom: None,
         // A host's queue is as long as its window needs.
         nic: None,
-        transports: vec![Transport::Tcp(Box::new(Tcp {
-            source: stack.clone(),
-            sink: stack,
-        }))],
+        transports: vec![Transport::Tcp(Box::new(Tcp { source: stack.clone(), sink: stack }))],
         accounting: accounting(options)?,
         opening: Opening::Handshake,
         tagging: None,
@@ -104,11 +99,7 @@ fn ports(options: &Options) -> Result<Ports, String> {
     let mss: u16 = options.number("mss", 1, 60_000)?;
     let full = accounting(options)?.size(u32::from(mss));
     let marking = queue_red::Config {
-        threshold: vec![Size::Packets(options.number(
-            "threshold-packets",
-            1,
-            1_000_000,
-        )?)],
+        threshold: vec![Size::Packets(options.number("threshold-packets", 1, 1_000_000)?)],
         reading: mark::red::Reading::Exclusive,
         compare: mark::red::Compare::AtLeast,
         packet_size: full,
@@ -122,9 +113,7 @@ fn ports(options: &Options) -> Result<Ports, String> {
     Ok(Ports {
         marking: mark::Config::QueueRed(marking),
         scheduling: sched::Config::named("fifo").expect("there is such a scheduler"),
-        buffer: buffer::Config::PerPort(buffer::per_port::Config {
-            limit: Size::Bytes(limit),
-        }),
+        buffer: buffer::Config::PerPort(buffer::per_port::Config { limit: Size::Bytes(limit) }),
         non_ect: NonEct::Pass,
     })
 }
@@ -141,9 +130,7 @@ fn shared_ports(options: &Options, full: u32) -> Result<Ports, String> {
         threshold: Some(ByteTime::new(options.rate()?).span(threshold * full)),
         ..tcn::Config::default()
     };
-    let scheduling = dwrr::Config {
-        quanta: vec![full; usize::from(QUEUES)],
-    };
+    let scheduling = dwrr::Config { quanta: vec![full; usize::from(QUEUES)] };
     let buffer = dynamic_threshold::Config {
         pool_size: Bytes(pool * u64::from(full)),
         ports_per_pool: u16::MAX,
@@ -184,9 +171,7 @@ fn stack(options: &Options) -> Result<Config, String> {
         ..Config::default()
     };
     change(options, "stack", &mut config)?;
-    config
-        .check()
-        .map_err(|error| format!("--stack: {error}"))?;
+    config.check().map_err(|error| format!("--stack: {error}"))?;
     Ok(config)
 }
 
@@ -198,10 +183,7 @@ fn window_rule(options: &Options) -> Result<dctcp::Config, String> {
 
 /// Applies the `field=value` pairs of an option.
 fn change(options: &Options, name: &str, settings: &mut impl Settings) -> Result<(), String> {
-    let pairs = options
-        .text(name)?
-        .split(',')
-        .filter(|pair| !pair.is_empty());
+    let pairs = options.text(name)?.split(',').filter(|pair| !pair.is_empty());
     for pair in pairs {
         let (field, value) = pair
             .split_once('=')

@@ -32,9 +32,7 @@ impl Case {
             })
         });
         // Reno's segments are not ECN-capable: nothing can mark them.
-        cases
-            .filter(|case| !case.marking || case.rule != Some("reno"))
-            .collect()
+        cases.filter(|case| !case.marking || case.rule != Some("reno")).collect()
     }
 
     /// The empty loop of the same kind.

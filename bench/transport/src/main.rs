@@ -28,11 +28,7 @@ struct Row {
 
 impl Row {
     fn verdict(&self) -> &'static str {
-        if self.cost.instructions <= f64::from(TARGET) {
-            "met"
-        } else {
-            "missed"
-        }
+        if self.cost.instructions <= f64::from(TARGET) { "met" } else { "missed" }
     }
 }
 

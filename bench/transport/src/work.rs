@@ -22,11 +22,7 @@ struct InFlight {
 
 impl InFlight {
     fn new() -> Self {
-        Self {
-            places: [Segment::default(); PLACES],
-            first: 0,
-            count: 0,
-        }
+        Self { places: [Segment::default(); PLACES], first: 0, count: 0 }
     }
 
     #[inline]
@@ -91,10 +87,7 @@ pub(crate) fn no_segments(segments: u32, per_ack: u8, marking: bool) {
 }
 
 #[inline(always)]
-#[expect(
-    clippy::inline_always,
-    reason = "the loop must be compiled around each kind of work"
-)]
+#[expect(clippy::inline_always, reason = "the loop must be compiled around each kind of work")]
 fn segment_loop<S>(
     segments: u32,
     marking: bool,

@@ -51,12 +51,7 @@ fn run(mut port: Port<AnyMarker, AnyScheduler>) -> Result<String, ConfigError> {
             note(at, ecn);
         }
         let flow = i % FLOWS;
-        let pkt = Pkt {
-            len: 1500,
-            flow: FlowId(flow),
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len: 1500, flow: FlowId(flow), ecn: Ecn::Ect0, ..Pkt::default() };
         // Queues 1 to 7, of which the first gets most of the flows.
         let queue = QueueId(if flow < 16 { 1 } else { 1 + (flow % 7) as u8 });
         if let Ok(Accepted { ecn, .. }) = port.enqueue(PktId(i), pkt, queue, now, &mut buffer) {
@@ -73,10 +68,8 @@ fn run(mut port: Port<AnyMarker, AnyScheduler>) -> Result<String, ConfigError> {
         .filter(|&rule| stats.marks(rule) > 0)
         .map(|rule| format!("{} {}", rule.name(), stats.marks(rule)))
         .collect();
-    let first_mark = first_mark.map_or_else(
-        || "never".to_owned(),
-        |at| format!("{} us", at.as_ns() / 1_000),
-    );
+    let first_mark =
+        first_mark.map_or_else(|| "never".to_owned(), |at| format!("{} us", at.as_ns() / 1_000));
     Ok(format!(
         "{first_mark:>10} {:>8} {:>8}  {}",
         stats.total_marks(),

@@ -96,9 +96,7 @@ impl DscpMap {
                 *slot = Some(QueueId(queue));
             }
         }
-        Ok(Self {
-            queues: known.map(|queue| queue.unwrap_or(unknown)),
-        })
+        Ok(Self { queues: known.map(|queue| queue.unwrap_or(unknown)) })
     }
 
     /// The queue of a packet whose DS field (IPv4 type of service, IPv6 traffic class) is `field`:
@@ -121,10 +119,7 @@ mod tests {
     use super::*;
 
     fn config(queues: &str, unknown: Unknown) -> Config {
-        let mut config = Config {
-            unknown,
-            ..Config::default()
-        };
+        let mut config = Config { unknown, ..Config::default() };
         config.set("queues", queues).unwrap();
         assert_eq!(config.value("queues").as_deref(), Some(queues));
         config
@@ -160,28 +155,20 @@ mod tests {
     #[test]
     fn the_ecn_bits_do_not_matter() {
         let map = DscpMap::new(&Config::default(), 64).unwrap();
-        assert_eq!(
-            [0xB8, 0xB9, 0xBA, 0xBB, 0xBC].map(|f| map.queue(f).0),
-            [46, 46, 46, 46, 47]
-        );
+        assert_eq!([0xB8, 0xB9, 0xBA, 0xBB, 0xBC].map(|f| map.queue(f).0), [46, 46, 46, 46, 47]);
         assert_eq!(map.queue(0xFF), QueueId(63));
     }
 
     #[test]
     fn impossible_maps_are_named() {
         let error = |text, queues| {
-            DscpMap::new(&config(text, Unknown::First), queues)
-                .unwrap_err()
-                .to_string()
+            DscpMap::new(&config(text, Unknown::First), queues).unwrap_err().to_string()
         };
         let refused =
             |value, allowed| ConfigError::out_of_range("queues", value, allowed).to_string();
         assert_eq!(error("", 0), refused("0", "1 to 128 queues"));
         assert_eq!(error("", 129), refused("129", "1 to 128 queues"));
-        assert_eq!(
-            error("0:4", 4),
-            refused("0:4", "a queue of the port, 0 to 3")
-        );
+        assert_eq!(error("0:4", 4), refused("0:4", "a queue of the port, 0 to 3"));
         assert_eq!(error("64:0", 4), refused("64:0", "a DSCP from 0 to 63"));
         assert_eq!(error("1:0, 1:2", 4), refused("1:2", "each DSCP once"));
         assert!(DscpMap::new(&config("63:3", Unknown::First), 4).is_ok());
@@ -189,19 +176,10 @@ mod tests {
 
     #[test]
     fn an_entry_is_two_numbers_and_a_colon() {
-        assert_eq!(
-            Entry::read(" 46 : 7 "),
-            Ok(Entry {
-                dscp: 46,
-                queue: QueueId(7)
-            })
-        );
+        assert_eq!(Entry::read(" 46 : 7 "), Ok(Entry { dscp: 46, queue: QueueId(7) }));
         for text in ["46", "46:", ":0", "46:0:1", "256:0", "0:256", "ef:0"] {
             let error = Entry::read(text).unwrap_err().to_string();
-            assert!(
-                error.contains("a DSCP and its queue, such as 46:0"),
-                "{error}"
-            );
+            assert!(error.contains("a DSCP and its queue, such as 46:0"), "{error}");
         }
     }
 }

@@ -128,17 +128,7 @@ mod tests {
 
     #[test]
     fn lists_are_in_counter_order() {
-        assert!(
-            Rule::ALL
-                .iter()
-                .enumerate()
-                .all(|(i, &rule)| rule as usize == i)
-        );
-        assert!(
-            DropReason::ALL
-                .iter()
-                .enumerate()
-                .all(|(i, &reason)| reason as usize == i)
-        );
+        assert!(Rule::ALL.iter().enumerate().all(|(i, &rule)| rule as usize == i));
+        assert!(DropReason::ALL.iter().enumerate().all(|(i, &reason)| reason as usize == i));
     }
 }

@@ -44,10 +44,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) const EMPTY: Self = Self {
-        head: Slot::NONE,
-        tail: Slot::NONE,
-    };
+    pub(crate) const EMPTY: Self = Self { head: Slot::NONE, tail: Slot::NONE };
 
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
@@ -65,11 +62,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new() -> Self {
-        Self {
-            entries: Box::default(),
-            free: Slot::NONE,
-            packets: 0,
-        }
+        Self { entries: Box::default(), free: Slot::NONE, packets: 0 }
     }
 
     /// How many packets it holds.
@@ -174,19 +167,14 @@ impl Store {
     /// Length of the first packet of a list, or `None` if the list is empty.
     #[inline]
     pub(crate) fn head_len(&self, list: List) -> Option<u32> {
-        self.entries
-            .get(list.head.0 as usize)
-            .map(|entry| entry.charge.bytes())
+        self.entries.get(list.head.0 as usize).map(|entry| entry.charge.bytes())
     }
 }
 
 /// Moves a packet out and links its slot into the free list.
 #[inline]
 fn vacate(place: &mut Entry, free: &mut Slot, slot: Slot) -> Entry {
-    let entry = Entry {
-        charge: place.charge.move_out(),
-        ..*place
-    };
+    let entry = Entry { charge: place.charge.move_out(), ..*place };
     place.next = *free;
     *free = slot;
     entry

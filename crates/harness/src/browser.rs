@@ -2,10 +2,7 @@
 //!
 //! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and writes.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -95,13 +92,7 @@ impl Browser {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let pipes = ["to", "from"].map(|pipe| folder.join(pipe));
-        assert!(
-            Command::new("mkfifo")
-                .args(&pipes)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("mkfifo").args(&pipes).status().unwrap().success());
         let mut command = Command::new("bash");
         command
             .args(["-c", "exec chromium \"${@:3}\" 3<\"$1\" 4>\"$2\"", "bash"])
@@ -119,10 +110,7 @@ impl Browser {
                 "--disable-sync",
             ])
             .args(["--hide-scrollbars", "--remote-debugging-pipe"])
-            .arg(format!(
-                "--user-data-dir={}",
-                folder.join("profile").display()
-            ))
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -130,17 +118,8 @@ impl Browser {
         // In the order in which the shell opens them.
         let input = File::create(&pipes[0]).unwrap();
         let output = BufReader::new(File::open(&pipes[1]).unwrap());
-        let pipe = Pipe {
-            input,
-            output,
-            count: 0,
-            faults: Vec::new(),
-        };
-        Self {
-            process,
-            pipe: RefCell::new(pipe),
-            folder,
-        }
+        let pipe = Pipe { input, output, count: 0, faults: Vec::new() };
+        Self { process, pipe: RefCell::new(pipe), folder }
     }
 
     /// Asks for something and waits for the answer.
@@ -161,11 +140,7 @@ impl Browser {
             assert!(!text.is_empty(), "the browser went away during {method}");
             let answer: Value = serde_json::from_slice(&text).unwrap();
             if answer["id"] == id {
-                assert!(
-                    answer.get("error").is_none(),
-                    "{method}: {}",
-                    answer["error"]
-                );
+                assert!(answer.get("error").is_none(), "{method}: {}", answer["error"]);
                 return answer["result"].clone();
             }
             pipe.faults.extend(fault(&answer));
@@ -182,10 +157,8 @@ impl Browser {
         );
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.ask(None, "Target.attachToTarget", &attach);
-        let page = Page {
-            browser: self,
-            session: session["sessionId"].as_str().unwrap().to_owned(),
-        };
+        let page =
+            Page { browser: self, session: session["sessionId"].as_str().unwrap().to_owned() };
         for domain in ["Page", "Runtime", "Log"] {
             page.ask(&format!("{domain}.enable"), &json!({}));
         }
@@ -238,29 +211,20 @@ impl Page<'_> {
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": motion },
         ]);
-        self.ask(
-            "Emulation.setEmulatedMedia",
-            &json!({ "features": features }),
-        );
+        self.ask("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
     /// The value of an expression, which may be a promise.
     pub fn value(&self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
         let answer = self.ask("Runtime.evaluate", &params);
-        assert!(
-            answer.get("exceptionDetails").is_none(),
-            "{expression}: {answer}"
-        );
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
 
     /// The same of a text; an empty one if it is none.
     pub fn text(&self, expression: &str) -> String {
-        self.value(expression)
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        self.value(expression).as_str().unwrap_or_default().to_owned()
     }
 
     /// Waits until an expression is true, for as long as any test may take.
@@ -311,9 +275,7 @@ fn decoded(text: &str) -> Vec<u8> {
     let letters: Vec<u8> = text.bytes().filter(|letter| *letter != b'=').collect();
     let mut bytes = Vec::with_capacity(letters.len() * 3 / 4);
     for four in letters.chunks(4) {
-        let bits = four
-            .iter()
-            .fold(0_u32, |bits, letter| bits << 6 | u32::from(value(*letter)));
+        let bits = four.iter().fold(0_u32, |bits, letter| bits << 6 | u32::from(value(*letter)));
         let bits = bits << (6 * (4 - four.len()));
         bytes.extend_from_slice(&bits.to_be_bytes()[1..four.len()]);
     }

@@ -1,9 +1,6 @@
 //! Folders, to be compared.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,7 @@
 //!
 //! A target with such tests has `harness = false`, and a `main` that calls [`run`].
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a test that hangs is found by the clock alone"
-)]
+#![expect(clippy::disallowed_methods, reason = "a test that hangs is found by the clock alone")]
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};

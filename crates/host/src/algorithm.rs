@@ -136,8 +136,7 @@ impl Algorithm {
     /// The algorithm that the kernel knows under this name, with its default parameters.
     pub fn of_kernel_name(name: &str) -> Option<Self> {
         let all = Self::NAMES.iter().filter_map(|name| Self::named(name));
-        all.into_iter()
-            .find(|algorithm| algorithm.kernel_names().contains(&name))
+        all.into_iter().find(|algorithm| algorithm.kernel_names().contains(&name))
     }
 
     /// The parameters as the program takes them, or the one that it cannot take.
@@ -207,9 +206,7 @@ impl Algorithm {
     pub fn parameters(&self) -> Vec<(&'static str, String)> {
         let fields = self.fields().iter();
         let value = |name| self.value(name).unwrap_or_default();
-        fields
-            .map(|field| (field.name, value(field.name)))
-            .collect()
+        fields.map(|field| (field.name, value(field.name))).collect()
     }
 }
 
@@ -221,11 +218,7 @@ fn shift(gain: Ratio) -> Result<u32, ConfigError> {
 
 fn alpha(initial: Ratio) -> Result<u32, ConfigError> {
     if initial > Ratio::ONE {
-        return Err(ConfigError::out_of_range(
-            "initial_alpha",
-            initial,
-            "0 to 1",
-        ));
+        return Err(ConfigError::out_of_range("initial_alpha", initial, "0 to 1"));
     }
     // Fits: at most 1024.
     Ok(initial.of(ALPHA_ONE) as u32)

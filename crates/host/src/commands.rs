@@ -25,10 +25,7 @@ pub struct Output {
 impl Output {
     /// As the command line has it.
     pub const fn new(common: Common) -> Self {
-        Self {
-            json: common.json,
-            quiet: common.quiet,
-        }
+        Self { json: common.json, quiet: common.quiet }
     }
 
     /// Writes results. A reader that closes the pipe ends the command, which cleans up on its way out.
@@ -90,11 +87,7 @@ fn find(name: &str) -> Result<Algorithm, Error> {
 
 /// The names given, each once; all that `otherwise` has if there are none.
 fn chosen(names: &[String], otherwise: impl FnOnce() -> Vec<String>) -> Vec<String> {
-    let mut names = if names.is_empty() {
-        otherwise()
-    } else {
-        names.to_vec()
-    };
+    let mut names = if names.is_empty() { otherwise() } else { names.to_vec() };
     names.sort();
     names.dedup();
     names

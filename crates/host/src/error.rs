@@ -94,9 +94,6 @@ impl Error {
     /// An error of the system in doing `action`.
     pub fn system<E: std::fmt::Display>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
-        move |why| Self::System {
-            action,
-            why: why.to_string(),
-        }
+        move |why| Self::System { action, why: why.to_string() }
     }
 }

@@ -61,9 +61,8 @@ pub struct Loaded {
 /// Reads compiled programs. libbpf wants them aligned, which a copy is.
 fn open(bytes: &[u8], name: &str) -> Result<OpenObject, Error> {
     let aligned = bytes.to_vec();
-    let opened = ObjectBuilder::default()
-        .name(name)
-        .and_then(|builder| builder.open_memory(&aligned));
+    let opened =
+        ObjectBuilder::default().name(name).and_then(|builder| builder.open_memory(&aligned));
     opened.map_err(Error::system(format!("read the programs of {name}")))
 }
 
@@ -74,9 +73,7 @@ fn initialise(object: &mut OpenObject, map: &str, value: &[u8]) -> Result<(), Er
         action: format!("set {map}"),
         why: "the programs have no such map".into(),
     })?;
-    let place = found
-        .initial_value_mut()
-        .and_then(|all| all.get_mut(..value.len()));
+    let place = found.initial_value_mut().and_then(|all| all.get_mut(..value.len()));
     match place {
         Some(place) => place.copy_from_slice(value),
         None => {
@@ -92,10 +89,9 @@ fn initialise(object: &mut OpenObject, map: &str, value: &[u8]) -> Result<(), Er
 /// Loads an algorithm and registers it.
 pub fn load(algorithm: &Algorithm) -> Result<Loaded, Error> {
     let name = algorithm.name();
-    let parameters = algorithm.encode().map_err(|error| Error::Parameter {
-        text: name.into(),
-        why: error.to_string(),
-    })?;
+    let parameters = algorithm
+        .encode()
+        .map_err(|error| Error::Parameter { text: name.into(), why: error.to_string() })?;
     let mut object = open(programs(algorithm), name)?;
     initialise(&mut object, PARAMETERS, &parameters)?;
     for mut program in object.progs_mut() {
@@ -118,21 +114,14 @@ pub fn load(algorithm: &Algorithm) -> Result<Loaded, Error> {
         })?;
         links.push((kernel_name, link));
     }
-    Ok(Loaded {
-        links,
-        pinned: Vec::new(),
-        _object: object,
-    })
+    Ok(Loaded { links, pinned: Vec::new(), _object: object })
 }
 
 impl Loaded {
     /// Makes it stay when this process ends. All or nothing: after an error it goes with this value.
     pub fn pin(&mut self, folder: &Path) -> Result<(), Error> {
         let made = fs::create_dir_all(folder);
-        made.map_err(Error::system(format!(
-            "make the folder {}",
-            folder.display()
-        )))?;
+        made.map_err(Error::system(format!("make the folder {}", folder.display())))?;
         for (name, link) in &mut self.links {
             let path = folder.join(name);
             if is_stale(&path) {
@@ -142,9 +131,7 @@ impl Loaded {
             let pinned = link.pin(&path);
             if let Err(error) = pinned {
                 self.unpin();
-                return Err(Error::system(format!("keep a link as {}", path.display()))(
-                    error,
-                ));
+                return Err(Error::system(format!("keep a link as {}", path.display()))(error));
             }
             self.pinned.push(path);
         }
@@ -238,10 +225,8 @@ impl Registered {
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let action = format!("open the map {name} of {}", self.name);
         let id = self.maps.get(name).copied();
-        let id = id.ok_or_else(|| Error::System {
-            action: action.clone(),
-            why: "it has none".into(),
-        })?;
+        let id =
+            id.ok_or_else(|| Error::System { action: action.clone(), why: "it has none".into() })?;
         MapHandle::from_map_id(id).map_err(Error::system(action))
     }
 
@@ -270,9 +255,7 @@ const KEY: [u8; 4] = [0; 4];
 /// Reads the counters again.
 pub fn counters(map: &MapHandle) -> Counters {
     let value = map.lookup(&KEY, MapFlags::ANY).ok().flatten();
-    value
-        .and_then(|bytes| Counters::read(&bytes))
-        .unwrap_or_default()
+    value.and_then(|bytes| Counters::read(&bytes)).unwrap_or_default()
 }
 
 /// All of our algorithms that the kernel holds. `pins` is where links are kept.
@@ -346,9 +329,7 @@ fn program_maps() -> BTreeMap<u32, Vec<u32>> {
     let options = ProgInfoQueryOptions::default().include_map_ids(true);
     let programs = ProgInfoIter::with_query_opts(options);
     let programs = programs.filter(|program| program.ty == ProgramType::StructOps);
-    programs
-        .map(|program| (program.id, program.map_ids))
-        .collect()
+    programs.map(|program| (program.id, program.map_ids)).collect()
 }
 
 /// The maps behind a table of functions, by name. In the kernel's copy of the table each function is the
@@ -360,13 +341,10 @@ fn maps_of(table: u32, programs: &BTreeMap<u32, Vec<u32>>) -> Option<BTreeMap<St
         let word = u64::from_ne_bytes(word.try_into().ok()?);
         u32::try_from(word).ok()
     });
-    let own: BTreeSet<u32> = (words.filter_map(|word| programs.get(&word)).flatten())
-        .copied()
-        .collect();
+    let own: BTreeSet<u32> =
+        (words.filter_map(|word| programs.get(&word)).flatten()).copied().collect();
     // A table may not have all programs of its algorithm: those of the other name share its maps.
-    let all = programs
-        .values()
-        .filter(|maps| maps.iter().any(|id| own.contains(id)));
+    let all = programs.values().filter(|maps| maps.iter().any(|id| own.contains(id)));
     let named = all.flatten().filter_map(|&id| {
         let map = MapHandle::from_map_id(id).ok()?;
         Some((map.name().to_str()?.to_owned(), id))
@@ -384,9 +362,7 @@ fn processes(link: u32) -> Vec<u32> {
             text.lines().any(|line| line == wanted)
         })
     };
-    let mut found: Vec<_> = numbers(Path::new("/proc"))
-        .filter(|&process| holds(process))
-        .collect();
+    let mut found: Vec<_> = numbers(Path::new("/proc")).filter(|&process| holds(process)).collect();
     found.sort_unstable();
     found
 }
@@ -419,9 +395,7 @@ pub fn unregister(algorithm: &Algorithm, pins: &Path) -> Result<(), Error> {
 /// Pins that are left of a load or unload that was killed half-way: the name that users choose comes last and goes
 /// first, so that it is missing.
 pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
-    let all = Algorithm::NAMES
-        .iter()
-        .filter_map(|name| Algorithm::named(name));
+    let all = Algorithm::NAMES.iter().filter_map(|name| Algorithm::named(name));
     let is_left = |algorithm: &Algorithm| {
         let is_there = |name: &&&str| pins.join(name).exists();
         let names = algorithm.kernel_names();
@@ -448,10 +422,7 @@ fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
     lines.push("");
     lines.reverse();
     let reasons = lines.join("\n  ");
-    Error::System {
-        action: format!("load {name}"),
-        why: format!("{error}{reasons}"),
-    }
+    Error::System { action: format!("load {name}"), why: format!("{error}{reasons}") }
 }
 
 /// Lines of the kernel's reasons that matter: they come last.

@@ -48,20 +48,13 @@ pub fn check_kernel(types: &Path) -> Result<(), Error> {
     let Ok(bytes) = fs::read(types) else {
         return Err(Error::NoTypes(types.to_owned()));
     };
-    if takes_links(&bytes) {
-        Ok(())
-    } else {
-        Err(Error::NoStructOps)
-    }
+    if takes_links(&bytes) { Ok(()) } else { Err(Error::NoStructOps) }
 }
 
 /// Whether a kernel with these types takes congestion controls as BPF, and as links: Linux 5.6 has the
 /// first, and 6.4 the second.
 fn takes_links(types: &[u8]) -> bool {
-    let wanted: [&[u8]; 2] = [
-        b"\0bpf_struct_ops_tcp_congestion_ops\0",
-        b"\0bpf_struct_ops_link\0",
-    ];
+    let wanted: [&[u8]; 2] = [b"\0bpf_struct_ops_tcp_congestion_ops\0", b"\0bpf_struct_ops_link\0"];
     let is_there = |name: &[u8]| types.windows(name.len()).any(|window| window == name);
     wanted.into_iter().all(is_there)
 }
@@ -74,11 +67,7 @@ pub fn check_pins(folder: &Path) -> Result<(), Error> {
     let existing = folder.ancestors().find(|path| path.exists());
     let kind = existing.and_then(|path| rustix::fs::statfs(path).ok());
     let is_bpf = kind.is_some_and(|kind| u32::try_from(kind.f_type) == Ok(BPF_FS));
-    if is_bpf {
-        Ok(())
-    } else {
-        Err(Error::NoBpfFs(folder.to_owned()))
-    }
+    if is_bpf { Ok(()) } else { Err(Error::NoBpfFs(folder.to_owned())) }
 }
 
 /// The congestion controls that the kernel has now.

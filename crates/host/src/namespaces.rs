@@ -42,13 +42,9 @@ pub fn all() -> BTreeMap<u64, File> {
 fn of_process(process: u32) -> Vec<PathBuf> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let threads = numbers(&folder.join("task"));
-    let mut paths: Vec<_> = threads
-        .map(|thread| folder.join(format!("task/{thread}/ns/net")))
-        .collect();
-    let files = fs::read_dir(folder.join("fd"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let mut paths: Vec<_> =
+        threads.map(|thread| folder.join(format!("task/{thread}/ns/net"))).collect();
+    let files = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
     let is_namespace = |path: &PathBuf| {
         fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("net:["))
     };

@@ -61,8 +61,7 @@ impl View {
             ended: event.kind == Kind::End,
             time_ns: event.time_ns,
         };
-        self.rows
-            .insert((row.algorithm.clone(), row.connection), row);
+        self.rows.insert((row.algorithm.clone(), row.connection), row);
     }
 
     /// The connections, in order of their addresses.
@@ -74,8 +73,7 @@ impl View {
     pub fn forget(&mut self, every_ns: u64) {
         let latest = self.rows.values().map(|row| row.time_ns).max().unwrap_or(0);
         let oldest = latest.saturating_sub(every_ns.saturating_mul(LOOKS));
-        self.rows
-            .retain(|_, row| !row.ended && row.time_ns >= oldest);
+        self.rows.retain(|_, row| !row.ended && row.time_ns >= oldest);
     }
 
     /// The text of all connections in Prometheus' format, version 0.0.4.
@@ -86,11 +84,7 @@ impl View {
             // Writing to a string does not fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for row in self.rows() {
-                let Connection {
-                    namespace,
-                    local,
-                    peer,
-                } = row.connection;
+                let Connection { namespace, local, peer } = row.connection;
                 let _ = writeln!(
                     text,
                     "{name}{{algorithm=\"{}\",namespace=\"{namespace}\",local=\"{local}\",peer=\"{peer}\"}} {}",
@@ -100,10 +94,7 @@ impl View {
             }
         }
         let name = "tidegate_host_samples_total";
-        let _ = writeln!(
-            text,
-            "# HELP {name} Samples of connections\n# TYPE {name} counter"
-        );
+        let _ = writeln!(text, "# HELP {name} Samples of connections\n# TYPE {name} counter");
         let _ = writeln!(text, "{name} {}", self.samples);
         text
     }
@@ -113,33 +104,12 @@ impl View {
 type Number = (&'static str, &'static str, &'static str, fn(&Row) -> f64);
 
 const NUMBERS: &[Number] = &[
-    ("alpha", "gauge", "Estimate of the marked fraction", |row| {
-        row.alpha
-    }),
-    ("cwnd_packets", "gauge", "Congestion window", |row| {
-        row.cwnd.into()
-    }),
-    ("srtt_seconds", "gauge", "Smoothed round trip time", |row| {
-        f64::from(row.srtt_us) / 1e6
-    }),
-    (
-        "ece_acks_total",
-        "counter",
-        "ACKs that echoed a mark",
-        |row| row.ece.into(),
-    ),
-    (
-        "ce_segments_total",
-        "counter",
-        "Segments that arrived with a mark",
-        |row| row.ce.into(),
-    ),
-    (
-        "reductions_total",
-        "counter",
-        "Reductions for marks",
-        |row| row.cuts.into(),
-    ),
+    ("alpha", "gauge", "Estimate of the marked fraction", |row| row.alpha),
+    ("cwnd_packets", "gauge", "Congestion window", |row| row.cwnd.into()),
+    ("srtt_seconds", "gauge", "Smoothed round trip time", |row| f64::from(row.srtt_us) / 1e6),
+    ("ece_acks_total", "counter", "ACKs that echoed a mark", |row| row.ece.into()),
+    ("ce_segments_total", "counter", "Segments that arrived with a mark", |row| row.ce.into()),
+    ("reductions_total", "counter", "Reductions for marks", |row| row.cuts.into()),
 ];
 
 #[cfg(test)]
@@ -154,11 +124,7 @@ mod tests {
             time_ns,
             kind,
             flags: Flags::default(),
-            connection: Connection {
-                namespace: 7,
-                local,
-                peer,
-            },
+            connection: Connection { namespace: 7, local, peer },
             state: 0,
             una: 0,
             nxt: 0,

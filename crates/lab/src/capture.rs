@@ -58,12 +58,7 @@ impl Capture {
             let text = format!("cannot write the capture {path}: there is no folder {folder}");
             return Err(Problem::new(text).help("make the folder, or name another file"));
         }
-        Ok(Self {
-            path,
-            links,
-            limit,
-            taken: OnceLock::new(),
-        })
+        Ok(Self { path, links, limit, taken: OnceLock::new() })
     }
 
     /// The file.
@@ -97,10 +92,7 @@ impl Capture {
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Status),
     ) -> Result<Record, Failure> {
-        let unwritten = |error: io::Error| Failure::Uncaptured {
-            path: self.path.clone(),
-            error,
-        };
+        let unwritten = |error: io::Error| Failure::Uncaptured { path: self.path.clone(), error };
         let refused = |error: tidegate_units::ConfigError| Failure::Refused(error.to_string());
         // A file that appeared meanwhile is another program's.
         let file = File::create_new(&self.path).map_err(unwritten)?;
@@ -111,10 +103,7 @@ impl Capture {
             let outcome = run::run_captured(&built.setup, interrupt, &mut capture, report);
             let outcome = outcome.map_err(refused)?;
             capture.flush();
-            let taken = Taken {
-                packets: capture.written(),
-                full_at: capture.full_at(),
-            };
+            let taken = Taken { packets: capture.written(), full_at: capture.full_at() };
             capture.finish().map_err(unwritten)?;
             let record = record(experiment, command, built, &outcome).map_err(refused)?;
             Ok((record, taken))

@@ -56,16 +56,8 @@ pub fn record(
             .iter()
             .map(|(link, seen)| queue(name(*link, built), seen))
             .collect(),
-        links: observed
-            .links
-            .iter()
-            .map(|seen| link(seen, built))
-            .collect(),
-        port_flows: observed
-            .port_flows
-            .iter()
-            .map(|seen| port_flows(seen, built))
-            .collect(),
+        links: observed.links.iter().map(|seen| link(seen, built)).collect(),
+        port_flows: observed.port_flows.iter().map(|seen| port_flows(seen, built)).collect(),
         pauses: built.setup.sends_pauses().then(|| pauses(built, outcome)),
         flows: flows(built, outcome)?,
         briefs: Briefs::default(),
@@ -156,20 +148,14 @@ fn host_wait_percent(built: &Built, outcome: &Outcome) -> Result<Option<u8>, Con
 }
 
 fn engine(counters: EngineCounters) -> BTreeMap<String, u64> {
-    let EngineCounters {
-        wide_buckets,
-        bounded_steps,
-        coupled_steps,
-    } = counters;
+    let EngineCounters { wide_buckets, bounded_steps, coupled_steps } = counters;
     let counts = [
         ("wide-buckets", wide_buckets),
         ("bounded-steps", bounded_steps),
         ("coupled-steps", coupled_steps),
     ];
     let counts = counts.into_iter().filter(|&(_, count)| count > 0);
-    counts
-        .map(|(name, count)| (name.to_owned(), count))
-        .collect()
+    counts.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
 pub(crate) fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
@@ -191,11 +177,7 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
         let flow = &planned.flow;
         flows.push(Flow {
             number,
-            name: built
-                .names
-                .get(number as usize)
-                .cloned()
-                .unwrap_or_default(),
+            name: built.names.get(number as usize).cloned().unwrap_or_default(),
             source: planned.source,
             src: flow.src.0,
             dst: flow.dst.0,
@@ -264,11 +246,7 @@ pub(crate) fn queue(port: String, seen: &ObservedQueue) -> Queue {
 
 /// What was seen of a link. One that was watched for no time has no shares.
 fn link(seen: &ObservedLink, built: &Built) -> Link {
-    let nothing = if seen.span > Span::ZERO {
-        0.0
-    } else {
-        f64::NAN
-    };
+    let nothing = if seen.span > Span::ZERO { 0.0 } else { f64::NAN };
     Link {
         name: name(seen.link, built),
         rate_bps: seen.rate.as_bps(),
@@ -292,18 +270,11 @@ fn port_flows(seen: &ObservedPortFlows, built: &Built) -> PortFlows {
         only_scheme: seen.only_scheme,
         neither: seen.neither,
     });
-    PortFlows {
-        port: name(seen.link, built),
-        active: distribution(&seen.active),
-        decisions,
-    }
+    PortFlows { port: name(seen.link, built), active: distribution(&seen.active), decisions }
 }
 
 fn pauses(built: &Built, outcome: &Outcome) -> Pauses {
-    let named = |of: &pause::LinkClass| LinkClass {
-        link: name(of.link, built),
-        class: of.class,
-    };
+    let named = |of: &pause::LinkClass| LinkClass { link: name(of.link, built), class: of.class };
     let class = |class: &pause::ClassPauses| ClassPauses {
         of: named(&class.of),
         pauses: class.pauses.into(),

@@ -43,10 +43,7 @@ impl FromStr for Shard {
             let count = count.get();
             return Err(NoShard::Number { number, count });
         }
-        Ok(Self {
-            index: number - 1,
-            count,
-        })
+        Ok(Self { index: number - 1, count })
     }
 }
 
@@ -115,17 +112,10 @@ mod tests {
     #[test]
     fn slices_are_balanced_by_cost() {
         // A run of 100 and ten of 10: by number, one slice would have twice the work of the other.
-        let costs = [
-            100.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0,
-        ];
+        let costs = [100.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0];
         let cost = |text: &str| -> f64 {
             let own = shard(text).own(&costs);
-            costs
-                .iter()
-                .zip(own)
-                .filter(|(_, own)| *own)
-                .map(|(cost, _)| cost)
-                .sum()
+            costs.iter().zip(own).filter(|(_, own)| *own).map(|(cost, _)| cost).sum()
         };
         assert_eq!((cost("1/2"), cost("2/2")), (100.0, 100.0));
         assert_eq!(shard("1/3").own(&[0.0; 3]), [true, false, false]);
@@ -145,20 +135,8 @@ mod tests {
     fn a_shard_that_there_is_not_is_refused() {
         assert_eq!(shard("2/5").to_string(), "2/5");
         let refused = |text: &str| Shard::from_str(text).unwrap_err();
-        assert_eq!(
-            refused("5/4"),
-            NoShard::Number {
-                number: 5,
-                count: 4
-            }
-        );
-        assert_eq!(
-            refused("0/4"),
-            NoShard::Number {
-                number: 0,
-                count: 4
-            }
-        );
+        assert_eq!(refused("5/4"), NoShard::Number { number: 5, count: 4 });
+        assert_eq!(refused("0/4"), NoShard::Number { number: 0, count: 4 });
         for text in ["", "3", "a/4", "1/0", "1/", "-1/4", "1/4/2"] {
             assert_eq!(refused(text), NoShard::Form, "{text}");
         }

@@ -172,10 +172,7 @@ impl Sweep<'_> {
             jobs: self.jobs,
             interrupt: self.interrupt,
         };
-        queue.run_with(
-            |_, experiment| run(experiment),
-            |_, of_sweep| *lock(&done) = of_sweep,
-        );
+        queue.run_with(|_, experiment| run(experiment), |_, of_sweep| *lock(&done) = of_sweep);
         done.into_inner().expect("nobody panics while writing it")
     }
 
@@ -285,10 +282,7 @@ impl Queue<'_> {
     pub fn run(&self, ended: impl Fn(usize, Done) + Sync) {
         let runs = self.sweeps.iter().map(|sweep| sweep.lacking().count());
         let threads = per_run(self.jobs, runs.sum());
-        self.run_with(
-            |sweep, experiment| self.sweeps[sweep].simulate(experiment, threads),
-            ended,
-        );
+        self.run_with(|sweep, experiment| self.sweeps[sweep].simulate(experiment, threads), ended);
     }
 
     fn run_with<F, E>(&self, simulate: F, ended: E)
@@ -301,19 +295,12 @@ impl Queue<'_> {
         for (number, sweep) in self.sweeps.iter().enumerate() {
             let lacking = sweep.lacking().enumerate();
             let mut runs: Vec<_> = lacking
-                .map(|(place, experiment)| Queued {
-                    sweep: number,
-                    place,
-                    experiment,
-                })
+                .map(|(place, experiment)| Queued { sweep: number, place, experiment })
                 .collect();
             // A sweep that is stopped has all points with some seeds, rather than some points with
             // all.
             runs.sort_by_key(|run| run.experiment.replication);
-            open.push(Mutex::new(Open {
-                left: runs.len(),
-                failures: Vec::new(),
-            }));
+            open.push(Mutex::new(Open { left: runs.len(), failures: Vec::new() }));
             queued.append(&mut runs);
         }
         let end = |number: usize| {

@@ -39,10 +39,10 @@ fn observe(setup: &mut Setup, flow: u32, ports: &[LinkId]) -> Result<(), ConfigE
     // Its packets mostly wait in the queue of its service.
     let service = setup.flows[flow as usize].service;
     let queue = QueueId(if service < queues { service } else { 0 });
-    let series = setup.observe.series.get_or_insert_with(|| Sampling {
-        limit: SAMPLES,
-        ..Sampling::default()
-    });
+    let series = setup
+        .observe
+        .series
+        .get_or_insert_with(|| Sampling { limit: SAMPLES, ..Sampling::default() });
     if !series.flows.contains(&flow) {
         series.flows.push(flow);
     }

@@ -100,9 +100,7 @@ fn so_they_do_with_a_shared_buffer_and_bytes_of_the_wire() {
 fn assert_agreement(text: &str, overrides: &[&str]) {
     let overrides: Vec<_> = overrides.iter().map(|&text| text.to_owned()).collect();
     let scenario = Scenario::parse("agreement.toml", text, &overrides);
-    let plan = scenario
-        .unwrap_or_else(|problem| panic!("{problem}"))
-        .plan();
+    let plan = scenario.unwrap_or_else(|problem| panic!("{problem}")).plan();
     let plan = plan.unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(plan.len(), 5 * 4 * 2);
     let (mut frames, mut marks, mut drops) = (0, 0, 0);
@@ -160,11 +158,7 @@ fn simulated(experiment: &Experiment) -> (Config, Recorded) {
     came.sort_by_key(|&(at, link, ..)| (at, link));
     let came = came.into_iter();
     let came = came.map(|(at, _, host, frame)| Seen { at, host, frame });
-    let recorded = Recorded {
-        came: came.collect(),
-        left: in_order(left),
-        outcome,
-    };
+    let recorded = Recorded { came: came.collect(), left: in_order(left), outcome };
     let mut config = rig(&built).unwrap().config;
     for port in &mut config.ports {
         // The frames have their cables behind them.

@@ -18,9 +18,7 @@ use tidegate_scenario::{Experiment, Scenario};
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn records(scenario: &Scenario) -> Vec<Record> {
-    let plan = scenario
-        .plan()
-        .unwrap_or_else(|problem| panic!("{problem}"));
+    let plan = scenario.plan().unwrap_or_else(|problem| panic!("{problem}"));
     let one = |experiment: &Experiment| {
         let built = experiment.build().unwrap();
         simulate(experiment, built, String::new(), &NEVER, &mut |_| {}).unwrap()
@@ -34,16 +32,9 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
     for id in library::ids().into_iter().filter(|id| is_chosen(id)) {
         let entry = Entry::embedded(id, Version::Reduced, &[]).unwrap();
         let entry = entry.unwrap_or_else(|problem| panic!("{problem}"));
-        let records = if entry.figure.is_computed {
-            Vec::new()
-        } else {
-            records(&entry.scenario)
-        };
+        let records = if entry.figure.is_computed { Vec::new() } else { records(&entry.scenario) };
         for claim in entry.figure.claims.iter().filter(|claim| claim.is_main) {
-            let runs = Runs {
-                records: &records,
-                unfinished: &[],
-            };
+            let runs = Runs { records: &records, unfinished: &[] };
             let answer = Answer::new(claim, runs);
             if answer.numberless > 0 || !has_direction(claim, &answer.points) {
                 let finding = judge(claim, &answer);
@@ -108,12 +99,7 @@ fn every_figure_was_run_in_full_with_the_settings_that_it_has_now() {
         let is_whole = figure.extent() == Version::Full.name();
         assert!(is_whole || figure.version == "computed", "{id}; {hint}");
         for claim in &figure.claims {
-            assert_ne!(
-                claim.verdict,
-                Verdict::NotRun,
-                "{id}: {}; {hint}",
-                claim.claim
-            );
+            assert_ne!(claim.verdict, Verdict::NotRun, "{id}: {}; {hint}", claim.claim);
         }
     }
 }
@@ -123,10 +109,7 @@ fn measurements_that_are_kept_are_judged_as_those_that_were_just_made() {
     let id = "tcn-f5";
     let entry = Entry::embedded(id, Version::Reduced, &[]).unwrap().unwrap();
     let own = records(&entry.scenario);
-    let runs = Runs {
-        records: &own,
-        unfinished: &[],
-    };
+    let runs = Runs { records: &own, unfinished: &[] };
     let made = Measurements::new(&entry, Version::Reduced, "abc", "command", runs, &[]);
     let folder = std::env::temp_dir().join(format!("tidegate-kept-{}", std::process::id()));
     made.write(&folder).unwrap();
@@ -138,10 +121,7 @@ fn measurements_that_are_kept_are_judged_as_those_that_were_just_made() {
         assert_eq!(before.verdict, after.verdict);
     }
     // Of other settings they say nothing about this figure.
-    let other = Measurements {
-        settings: "other".into(),
-        ..made
-    };
+    let other = Measurements { settings: "other".into(), ..made };
     other.write(&folder).unwrap();
     assert_eq!(Measurements::read(&folder, id).unwrap(), None);
     assert_eq!(Measurements::read(&folder, "tcn-f1").unwrap(), None);

@@ -64,16 +64,10 @@ fn points(path: &Path) -> Vec<Experiment> {
         left.get() < 3 || left.get().is_multiple_of(5)
     });
     match scenario.plan() {
-        Ok(plan) => plan
-            .into_iter()
-            .filter(|run| run.replication == 0)
-            .collect(),
+        Ok(plan) => plan.into_iter().filter(|run| run.replication == 0).collect(),
         Err(problem) => {
             let message = problem.message();
-            assert!(
-                message.starts_with("the scenario sends nothing"),
-                "{problem}"
-            );
+            assert!(message.starts_with("the scenario sends nothing"), "{problem}");
             Vec::new()
         }
     }
@@ -101,16 +95,9 @@ fn no_scenario_offers_a_link_more_than_it_carries_without_saying_so() {
                 continue;
             };
             is_full |= load > MOST;
-            assert!(
-                on_purpose || (is_published && load <= MOST),
-                "{name}, {}: {load}",
-                run.label
-            );
+            assert!(on_purpose || (is_published && load <= MOST), "{name}, {}: {load}", run.label);
         }
-        assert_eq!(
-            is_full, on_purpose,
-            "{name}: the list of this test is wrong"
-        );
+        assert_eq!(is_full, on_purpose, "{name}: the list of this test is wrong");
     }
 }
 
@@ -122,11 +109,7 @@ fn the_scenarios_of_the_guide_run_without_a_warning() {
         let scenario = Scenario::parse(&file, &text, &[]);
         let plan = scenario.and_then(|scenario| scenario.plan());
         for run in plan.unwrap_or_else(|problem| panic!("{problem}")) {
-            assert!(
-                run.outline.warnings.is_empty(),
-                "{:?}",
-                run.outline.warnings
-            );
+            assert!(run.outline.warnings.is_empty(), "{:?}", run.outline.warnings);
             let (link, load) = run.outline.busiest.clone().unwrap();
             assert!((0.3..0.9).contains(&load), "{file}, {link}: {load}");
         }
@@ -135,16 +118,9 @@ fn the_scenarios_of_the_guide_run_without_a_warning() {
 
 #[test]
 fn what_the_documents_set_can_be_set() {
-    let (_, rack) = guide()
-        .into_iter()
-        .find(|(_, text)| text.contains("\"rack\""))
-        .unwrap();
+    let (_, rack) = guide().into_iter().find(|(_, text)| text.contains("\"rack\"")).unwrap();
     let mut commands = 0;
-    for file in [
-        "README.md",
-        "docs/guide/first-run.md",
-        "docs/guide/your-network.md",
-    ] {
+    for file in ["README.md", "docs/guide/first-run.md", "docs/guide/your-network.md"] {
         let text = fs::read_to_string(root().join(file)).unwrap();
         let lines = text.lines().map(str::trim);
         for line in lines.filter(|line| line.starts_with("tidegate ") && line.contains(" --set ")) {

@@ -117,10 +117,7 @@ const WIRE_BITS: u64 = Count::Wire.bytes(1514) as u64 * 8;
 /// What is offered to the shaped wire: twice what it takes, so that it is never idle. The sender
 /// sleeps in between, for whatever else runs on a quiet machine of two cores would otherwise run on
 /// the switch's.
-const OVERLOAD: Load = Load {
-    len: 1514,
-    rate: Some(Rate::from_gbps(2)),
-};
+const OVERLOAD: Load = Load { len: 1514, rate: Some(Rate::from_gbps(2)) };
 
 /// Frames that a sender sends in bursts.
 #[derive(Clone, Copy)]
@@ -140,17 +137,13 @@ struct Row {
 
 impl Row {
     fn new() -> Result<Self, Error> {
-        let row = Self {
-            left: Namespace::new()?,
-            middle: Namespace::new()?,
-            right: Namespace::new()?,
-        };
+        let row =
+            Self { left: Namespace::new()?, middle: Namespace::new()?, right: Namespace::new()? };
         for (namespace, name) in [(&row.left, "left"), (&row.right, "right")] {
             namespace.connect("host", &row.middle, name)?;
             // Nothing but what is measured.
             namespace.set("net/ipv6/conf/host/disable_ipv6", "1")?;
-            row.middle
-                .set(&format!("net/ipv6/conf/{name}/disable_ipv6"), "1")?;
+            row.middle.set(&format!("net/ipv6/conf/{name}/disable_ipv6"), "1")?;
         }
         row.left.ip("link set host address 02:00:00:00:00:01")?;
         row.right.ip("link set host address 02:00:00:00:00:02")?;
@@ -161,8 +154,7 @@ impl Row {
 
     fn bridged() -> Result<Self, Error> {
         let row = Self::new()?;
-        row.middle
-            .ip("link add name bridge type bridge forward_delay 0")?;
+        row.middle.ip("link add name bridge type bridge forward_delay 0")?;
         for name in ["left", "right"] {
             row.middle.ip(&format!("link set {name} master bridge"))?;
         }
@@ -172,12 +164,13 @@ impl Row {
 
     /// The switch under a flood of frames of this length.
     fn forward(&self, len: usize, span: Span) -> Result<(Forwarded, Counters), Error> {
-        self.switched(UNLIMITED, Wait::Spin, || self.flood(len, span))
-            .map(|(mut forwarded, counters, used)| {
+        self.switched(UNLIMITED, Wait::Spin, || self.flood(len, span)).map(
+            |(mut forwarded, counters, used)| {
                 let sent = counters.ports.get(1).map_or(0, |port| port.sent.packets);
                 forwarded.processor_ns_per_frame = used.as_ns().checked_div(sent);
                 (forwarded, counters)
-            })
+            },
+        )
     }
 
     fn shaped(&self, span: Span) -> Result<Shaped, Error> {
@@ -293,9 +286,7 @@ impl Row {
 
     /// What the receiver's kernel has counted.
     fn received(&self) -> Result<u64, Error> {
-        let text = self
-            .right
-            .run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
+        let text = self.right.run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         let text = text.map_err(Error::system("read counters", "no capability"))?;
         Ok(received_packets(&text, "host").unwrap_or_default())
     }
@@ -365,15 +356,12 @@ fn frame(len: usize) -> Vec<u8> {
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
     frame[12..14].copy_from_slice(&[8, 0]);
     let ip_len = (len - 14) as u16;
-    frame[14..34].copy_from_slice(&[
-        0x45, 2, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
-    ]);
+    frame[14..34]
+        .copy_from_slice(&[0x45, 2, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     frame[16..18].copy_from_slice(&ip_len.to_be_bytes());
     // A bridge with netfilter drops packets with a wrong one.
     let words = frame[14..34].chunks(2);
-    let sum: u32 = words
-        .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]))
-        .sum();
+    let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
     let folded = (sum & 0xFFFF) + (sum >> 16);
     frame[24..26].copy_from_slice(&(!(folded as u16)).to_be_bytes());
     frame

@@ -1,9 +1,6 @@
 //! The one place that reads clocks and waits for them.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a switch on real packets runs in real time"
-)]
+#![expect(clippy::disallowed_methods, reason = "a switch on real packets runs in real time")]
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -42,11 +42,7 @@ settings! {
 impl PortSettings {
     /// An existing interface, as it is.
     pub fn new(interface: impl Into<String>, rate: Rate) -> Self {
-        Self {
-            interface: interface.into(),
-            rate,
-            ..Self::default()
-        }
+        Self { interface: interface.into(), rate, ..Self::default() }
     }
 }
 
@@ -185,10 +181,7 @@ impl Config {
         self.check()?;
         for (number, port) in self.ports.iter().enumerate() {
             let name = &port.interface;
-            if self.ports[..number]
-                .iter()
-                .any(|other| other.interface == *name)
-            {
+            if self.ports[..number].iter().any(|other| other.interface == *name) {
                 return Err(another_ports(name));
             }
         }
@@ -220,9 +213,7 @@ impl Config {
             options.frames
         );
         let Some(bytes) = self.most_bytes() else {
-            return vec![format!(
-                "the buffer allows any number of frames to wait, {beyond}"
-            )];
+            return vec![format!("the buffer allows any number of frames to wait, {beyond}")];
         };
         let full_frames = bytes / u64::from(options.count.bytes(FULL_FRAME));
         if full_frames <= u64::from(options.frames) {
@@ -249,13 +240,11 @@ impl Config {
             buffer::Config::PerQueue(config) => {
                 let queues = match config.limit[..] {
                     [limit] => limit.0.saturating_mul(self.queues()),
-                    ref limits => limits
-                        .iter()
-                        .fold(0, |sum: u64, limit| sum.saturating_add(limit.0)),
+                    ref limits => {
+                        limits.iter().fold(0, |sum: u64, limit| sum.saturating_add(limit.0))
+                    }
                 };
-                let port = config
-                    .port_limit
-                    .map_or(queues, |limit| limit.0.min(queues));
+                let port = config.port_limit.map_or(queues, |limit| limit.0.min(queues));
                 port.saturating_mul(ports)
             }
             buffer::Config::DynamicThreshold(config) => {
@@ -292,10 +281,9 @@ impl Config {
             let allowed = format!("1 to {MAX_PORTS} ports");
             return Err(ConfigError::out_of_range("port", self.ports.len(), allowed));
         }
-        for (field, span) in [
-            ("ageing", self.options.ageing),
-            ("probe_every", self.options.probe_every),
-        ] {
+        for (field, span) in
+            [("ageing", self.options.ageing), ("probe_every", self.options.probe_every)]
+        {
             // Stations and loops are looked after ten times a second.
             if span < Span::from_ms(100) {
                 return Err(ConfigError::out_of_range(field, span, "100ms or more"));
@@ -383,46 +371,24 @@ mod tests {
     #[test]
     fn a_wire_carries_more_than_the_frame() {
         // An IP packet of 1500 bytes: 1514 in a capture, 1538 on the wire; never below 84.
-        assert_eq!(
-            [0, 59, 60, 61, 1514].map(|len| Count::Wire.bytes(len)),
-            [84, 84, 84, 85, 1538]
-        );
-        assert_eq!(
-            [0, 60, 1514].map(|len| Count::Frame.bytes(len)),
-            [0, 60, 1514]
-        );
+        assert_eq!([0, 59, 60, 61, 1514].map(|len| Count::Wire.bytes(len)), [84, 84, 84, 85, 1538]);
+        assert_eq!([0, 60, 1514].map(|len| Count::Frame.bytes(len)), [0, 60, 1514]);
         assert_eq!([0, 1514].map(|len| Count::Ip.bytes(len)), [0, 1500]);
     }
 
     #[test]
     fn what_cannot_run_is_refused() {
         let mut config = Config::new();
-        assert!(
-            config
-                .check()
-                .unwrap_err()
-                .to_string()
-                .starts_with("port = 0")
-        );
-        config
-            .ports
-            .push(PortSettings::new("a", Rate::from_gbps(1)));
+        assert!(config.check().unwrap_err().to_string().starts_with("port = 0"));
+        config.ports.push(PortSettings::new("a", Rate::from_gbps(1)));
         assert!(config.check().is_ok());
         config.buffer = buffer::Config::named("pfc").unwrap();
-        assert!(
-            config
-                .check()
-                .unwrap_err()
-                .to_string()
-                .starts_with("buffer = pfc")
-        );
+        assert!(config.check().unwrap_err().to_string().starts_with("buffer = pfc"));
     }
 
     fn two_ports() -> Config {
         let mut config = Config::new();
-        config.ports = ["a", "b"]
-            .map(|name| PortSettings::new(name, Rate::from_gbps(1)))
-            .into();
+        config.ports = ["a", "b"].map(|name| PortSettings::new(name, Rate::from_gbps(1))).into();
         config
     }
 
@@ -430,10 +396,7 @@ mod tests {
     fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
         type Change = fn(&mut Config);
         let cases: [(Change, &str); 15] = [
-            (
-                |config| config.ports[1].interface = "a".into(),
-                "interface = a",
-            ),
+            (|config| config.ports[1].interface = "a".into(), "interface = a"),
             (|config| config.options.ring = 0, "ring = 0"),
             (|config| config.options.ring = u32::MAX, "ring = 4294967295"),
             (
@@ -443,10 +406,7 @@ mod tests {
                 },
                 "ring = 16384 is out of range; allowed: at most 4096 for 2 ports",
             ),
-            (
-                |config| config.marking.set("threshold", "0us").unwrap(),
-                "threshold = 0",
-            ),
+            (|config| config.marking.set("threshold", "0us").unwrap(), "threshold = 0"),
             (
                 |config| {
                     config.marking = mark::Config::named("queue-red").unwrap();
@@ -498,14 +458,8 @@ mod tests {
                 "rtt = 0",
             ),
             (|config| config.options.ageing = Span::ZERO, "ageing = 0"),
-            (
-                |config| config.options.probe_every = Span::from_ms(99),
-                "probe_every = 99ms",
-            ),
-            (
-                |config| config.options.probe_every = Span::ZERO,
-                "probe_every = 0",
-            ),
+            (|config| config.options.probe_every = Span::from_ms(99), "probe_every = 99ms"),
+            (|config| config.options.probe_every = Span::ZERO, "probe_every = 0"),
         ];
         assert!(two_ports().check_interfaces().is_ok());
         // What is not used is not looked at.

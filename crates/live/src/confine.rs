@@ -30,10 +30,8 @@ impl User {
     /// The user of this name or number.
     pub fn find(name: &str) -> Result<Self, Error> {
         let found = user::find(name);
-        let found = found.map_err(Error::system(
-            format!("look up user {name}"),
-            "no capability",
-        ))?;
+        let found =
+            found.map_err(Error::system(format!("look up user {name}"), "no capability"))?;
         if let Some((uid, gid)) = found {
             return Ok(Self { uid, gid });
         }
@@ -47,18 +45,12 @@ impl User {
                 error: io::Error::new(io::ErrorKind::NotFound, why),
             }
         })?;
-        Ok(Self {
-            uid: number,
-            gid: number,
-        })
+        Ok(Self { uid: number, gid: number })
     }
 
     /// The user without rights of its own, `nobody`.
     pub fn nobody() -> Self {
-        Self::find("nobody").unwrap_or(Self {
-            uid: 65_534,
-            gid: 65_534,
-        })
+        Self::find("nobody").unwrap_or(Self { uid: 65_534, gid: 65_534 })
     }
 
     /// Whether it is the one that may do everything.
@@ -76,11 +68,7 @@ impl User {
 impl Default for Confinement {
     /// As little as a switch needs, as whoever runs it.
     fn default() -> Self {
-        Self {
-            user: None,
-            is_filtered: true,
-            dumps_core: false,
-        }
+        Self { user: None, is_filtered: true, dumps_core: false }
     }
 }
 
@@ -112,10 +100,7 @@ pub fn confine_as_may_be(confinement: &Confinement) -> Result<Option<Error>, Err
         return Ok(None);
     };
     let user = None;
-    confine(&Confinement {
-        user,
-        ..confinement.clone()
-    })?;
+    confine(&Confinement { user, ..confinement.clone() })?;
     Ok(Some(why))
 }
 
@@ -129,10 +114,7 @@ mod tests {
         assert_eq!((root.uid, root.is_root()), (0, true));
         assert_eq!(
             User::find("4000111222").unwrap(),
-            User {
-                uid: 4_000_111_222,
-                gid: 4_000_111_222
-            }
+            User { uid: 4_000_111_222, gid: 4_000_111_222 }
         );
         let error = User::find("no-such-user").unwrap_err().to_string();
         assert!(

@@ -290,16 +290,9 @@ mod tests {
         }
         times.add(Span::from_secs(1_000));
         let found = times.quantiles();
-        for (found, us) in [
-            (found.p50_ns, 501),
-            (found.p99_ns, 991),
-            (found.p999_ns, 1_000),
-        ] {
+        for (found, us) in [(found.p50_ns, 501), (found.p99_ns, 991), (found.p999_ns, 1_000)] {
             let exact = us * 1_000;
-            assert!(
-                (exact..=exact + exact / 100).contains(&found),
-                "{found} {exact}"
-            );
+            assert!((exact..=exact + exact / 100).contains(&found), "{found} {exact}");
         }
         assert_eq!(found.count, 1_001);
         assert!(found.max_ns >= LONGEST.as_ns());

@@ -218,10 +218,7 @@ mod tests {
         thread::scope(|scope| {
             let acting = scope.spawn(move || action(address));
             while !acting.is_finished() {
-                endpoint.serve(|| Counters {
-                    uptime_ns: 7,
-                    ..Counters::default()
-                });
+                endpoint.serve(|| Counters { uptime_ns: 7, ..Counters::default() });
                 thread::park_timeout(Duration::from_millis(2));
             }
             acting.join().unwrap()
@@ -246,10 +243,7 @@ mod tests {
         });
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         assert_eq!(value["uptime_ns"], 7);
-        assert!(
-            text.contains("\r\n\r\n# HELP tidegate_uptime_seconds"),
-            "{text}"
-        );
+        assert!(text.contains("\r\n\r\n# HELP tidegate_uptime_seconds"), "{text}");
     }
 
     #[test]
@@ -353,9 +347,7 @@ mod tests {
         let address = endpoint.address();
         let mut made = 0;
         let answers = thread::scope(|scope| {
-            let asking: Vec<_> = (0..20)
-                .map(|_| scope.spawn(move || fetch(address)))
-                .collect();
+            let asking: Vec<_> = (0..20).map(|_| scope.spawn(move || fetch(address))).collect();
             // A switch that is slow to answer: all have asked by then.
             thread::park_timeout(Duration::from_millis(300));
             while !asking.iter().all(thread::ScopedJoinHandle::is_finished) {

@@ -51,10 +51,7 @@ struct Entry {
 type Tables = [[u32; 256]; 6];
 
 const WAYS: usize = 4;
-const FREE: Entry = Entry {
-    station: 0,
-    last_seen: Time::ZERO,
-};
+const FREE: Entry = Entry { station: 0, last_seen: Time::ZERO };
 const ADDRESS: u64 = (1 << 48) - 1;
 
 /// A port without a limit of its stations.
@@ -153,10 +150,7 @@ impl Fdb {
             .or_else(|| entries.iter().position(old))
             .unwrap_or_else(|| place_of_another(entries, port));
         let before = entries[way];
-        entries[way] = Entry {
-            station: source.number() | u64::from(port.0) << 48,
-            last_seen: now,
-        };
+        entries[way] = Entry { station: source.number() | u64::from(port.0) << 48, last_seen: now };
         if !before.is_old(now, self.ageing) {
             match known {
                 Some(_) => self.moved += 1,
@@ -307,11 +301,7 @@ mod tests {
     #[test]
     fn groups_and_the_address_zero_are_not_learned() {
         let mut fdb = table(64);
-        for address in [
-            Mac::new([0xFF; 6]),
-            Mac::new([1, 0, 0x5E, 0, 0, 1]),
-            Mac::new([0; 6]),
-        ] {
+        for address in [Mac::new([0xFF; 6]), Mac::new([1, 0, 0x5E, 0, 0, 1]), Mac::new([0; 6])] {
             assert_eq!(fdb.learn(address, PortId(0), Time::ZERO), Ok(()));
             assert_eq!(fdb.lookup(address, Time::ZERO), None);
         }
@@ -323,10 +313,7 @@ mod tests {
         let mut fdb = table(64);
         for number in 0..10_000 {
             learn(&mut fdb, number, 1, Time::from_us(number));
-            assert_eq!(
-                fdb.lookup(mac(number), Time::from_us(number)),
-                Some(PortId(1))
-            );
+            assert_eq!(fdb.lookup(mac(number), Time::from_us(number)), Some(PortId(1)));
         }
         assert_eq!(fdb.stations(), 64);
         assert_eq!(fdb.evicted(), 10_000 - 64);
@@ -365,14 +352,10 @@ mod tests {
     fn addresses_that_meet_in_one_table_do_not_in_another() {
         // As many as fill the set of a station, found in a table of which the key is known.
         let known = Fdb::new(8_192, AGEING, &[NO_LIMIT; 8], 1).unwrap();
-        let meeting = (1..)
-            .map(mac)
-            .filter(|&mac| known.set(mac) == known.set(self::mac(0)));
+        let meeting = (1..).map(mac).filter(|&mac| known.set(mac) == known.set(self::mac(0)));
         let meeting: Vec<Mac> = meeting.take(100).collect();
         let other = Fdb::new(8_192, AGEING, &[NO_LIMIT; 8], 2).unwrap();
-        let still = meeting
-            .iter()
-            .filter(|&&mac| other.set(mac) == other.set(self::mac(0)));
+        let still = meeting.iter().filter(|&&mac| other.set(mac) == other.set(self::mac(0)));
         assert!(still.count() <= 1);
     }
 

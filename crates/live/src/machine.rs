@@ -21,10 +21,7 @@ impl ProcessorTime {
         let line = text.lines().next().unwrap_or_default();
         let words = line.split_ascii_whitespace().skip(1).take(8);
         let times: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
-        Self {
-            all: times.iter().sum(),
-            stolen: times.get(7).copied().unwrap_or(0),
-        }
+        Self { all: times.iter().sum(), stolen: times.get(7).copied().unwrap_or(0) }
     }
 
     /// The part of a thousand of the time since `before` that was stolen.

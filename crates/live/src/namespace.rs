@@ -134,9 +134,7 @@ impl Namespace {
     /// Joins two namespaces by a pair of interfaces without offloads, both up.
     pub fn connect(&self, interface: &str, other: &Self, peer: &str) -> Result<(), Error> {
         let path = other.path();
-        self.ip(&format!(
-            "link add {interface} type veth peer name {peer} netns {path}"
-        ))?;
+        self.ip(&format!("link add {interface} type veth peer name {peer} netns {path}"))?;
         self.start_pair(interface, other, peer)
     }
 
@@ -179,9 +177,7 @@ impl Namespace {
 /// Calls a program and hands it `input`. What it prints is returned, or what it complained of.
 fn call(command: &mut Command, input: &str) -> Result<String, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let arguments = command
-        .get_args()
-        .map(|argument| argument.to_string_lossy());
+    let arguments = command.get_args().map(|argument| argument.to_string_lossy());
     let arguments = arguments.collect::<Vec<_>>().join(" ");
     let done = run_with_input(command, input).and_then(|output| {
         if output.status.success() {
@@ -191,10 +187,7 @@ fn call(command: &mut Command, input: &str) -> Result<String, Error> {
             Err(complaint_of(complaint.trim()))
         }
     });
-    done.map_err(Error::system(
-        format!("run {program} {arguments}"),
-        "CAP_NET_ADMIN",
-    ))
+    done.map_err(Error::system(format!("run {program} {arguments}"), "CAP_NET_ADMIN"))
 }
 
 /// What a program complained of, as the error that the system gave it.
@@ -228,9 +221,7 @@ fn find(text: &str, group: &str, name: &str) -> Option<u64> {
 
 /// A counter in the form of `/proc/net/snmp6`: a name and a value on a line.
 fn find_alone(text: &str, group: &str, name: &str) -> Option<u64> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.split_once(char::is_whitespace));
+    let lines = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     let mut own = lines.filter_map(|(key, value)| Some((key.strip_prefix(group)?, value)));
     let (_, value) = own.find(|(key, _)| *key == name)?;
     value.trim().parse().ok()

@@ -22,12 +22,7 @@ pub struct Pacer {
 impl Pacer {
     /// A free wire on which at most `catch_up` of lateness is made good.
     pub const fn new(rate: Rate, catch_up: Span) -> Self {
-        Self {
-            wire: ByteTime::new(rate),
-            due: Time::ZERO,
-            catch_up,
-            lost: Span::ZERO,
-        }
+        Self { wire: ByteTime::new(rate), due: Time::ZERO, catch_up, lost: Span::ZERO }
     }
 
     /// A packet came to a port that was empty: nothing was due before.
@@ -98,10 +93,7 @@ mod tests {
             lateness.push(pacer.take(now, 1250).as_ns());
         }
         assert_eq!(lateness, [45_000, 35_000, 25_000, 15_000, 5_000]);
-        assert_eq!(
-            (pacer.due(), pacer.lost()),
-            (Time::from_us(560), Span::ZERO)
-        );
+        assert_eq!((pacer.due(), pacer.lost()), (Time::from_us(560), Span::ZERO));
     }
 
     #[test]
@@ -130,9 +122,6 @@ mod tests {
             now += Span::from_us(17);
         }
         let expected = rate.bytes_in(now - Time::ZERO);
-        assert!(
-            expected.abs_diff(bytes) <= 2 * 1538,
-            "{bytes} of {expected}"
-        );
+        assert!(expected.abs_diff(bytes) <= 2 * 1538, "{bytes} of {expected}");
     }
 }

@@ -17,11 +17,7 @@ pub fn text(counters: &Counters) -> String {
         "Stations that gave up their place in the table to another",
     );
     page.line("stations_evicted_total", "", counters.evicted);
-    page.head(
-        "stations_moved_total",
-        "counter",
-        "Stations seen at another port than before",
-    );
+    page.head("stations_moved_total", "counter", "Stations seen at another port than before");
     page.line("stations_moved_total", "", counters.moved);
     for (name, kind, help, of) in PORT {
         page.head(name, kind, help);
@@ -67,149 +63,58 @@ pub fn text(counters: &Counters) -> String {
 type Number<T> = (&'static str, &'static str, &'static str, fn(&T) -> u64);
 
 const PORT: &[Number<PortCounters>] = &[
-    ("port_up", "gauge", "Whether frames can leave", |port| {
-        port.is_up.into()
+    ("port_up", "gauge", "Whether frames can leave", |port| port.is_up.into()),
+    ("port_blocked", "gauge", "Whether the port is blocked because of a loop", |port| {
+        port.is_blocked.into()
     }),
-    (
-        "port_blocked",
-        "gauge",
-        "Whether the port is blocked because of a loop",
-        |port| port.is_blocked.into(),
-    ),
-    (
-        "port_looping",
-        "gauge",
-        "Whether a probe came back at this port lately",
-        |port| port.is_looping.into(),
-    ),
-    ("port_stations", "gauge", "Stations at this port", |port| {
-        port.stations
+    ("port_looping", "gauge", "Whether a probe came back at this port lately", |port| {
+        port.is_looping.into()
     }),
-    (
-        "port_probes_total",
-        "counter",
-        "Frames sent that find loops",
-        |port| port.probes,
-    ),
-    (
-        "port_loops_total",
-        "counter",
-        "Probes that came back",
-        |port| port.loops,
-    ),
-    (
-        "port_received_packets_total",
-        "counter",
-        "Frames that came in",
-        |port| port.received.packets,
-    ),
-    (
-        "port_received_bytes_total",
-        "counter",
-        "Bytes that came in",
-        |port| port.received.bytes,
-    ),
-    (
-        "port_sent_packets_total",
-        "counter",
-        "Frames that went out",
-        |port| port.sent.packets,
-    ),
-    (
-        "port_sent_bytes_total",
-        "counter",
-        "Bytes that went out",
-        |port| port.sent.bytes,
-    ),
-    (
-        "port_marked_packets_total",
-        "counter",
-        "Frames that went out with a mark",
-        |port| port.marked,
-    ),
-    (
-        "port_flooded_packets_total",
-        "counter",
-        "Copies of frames for unknown stations",
-        |port| port.flooded,
-    ),
-    (
-        "port_filtered_packets_total",
-        "counter",
-        "Frames that belong nowhere else",
-        |port| port.filtered,
-    ),
-    (
-        "port_missed_packets_total",
-        "counter",
-        "Frames that the kernel had no room for",
-        |port| port.missed,
-    ),
-    (
-        "port_unfinished_packets_total",
-        "counter",
-        "Frames without a checksum",
-        |port| port.unfinished,
-    ),
-    (
-        "port_finished_packets_total",
-        "counter",
-        "Frames whose checksum was computed here",
-        |port| port.finished,
-    ),
-    ("port_held_packets", "gauge", "Frames that wait", |port| {
-        port.held
+    ("port_stations", "gauge", "Stations at this port", |port| port.stations),
+    ("port_probes_total", "counter", "Frames sent that find loops", |port| port.probes),
+    ("port_loops_total", "counter", "Probes that came back", |port| port.loops),
+    ("port_received_packets_total", "counter", "Frames that came in", |port| port.received.packets),
+    ("port_received_bytes_total", "counter", "Bytes that came in", |port| port.received.bytes),
+    ("port_sent_packets_total", "counter", "Frames that went out", |port| port.sent.packets),
+    ("port_sent_bytes_total", "counter", "Bytes that went out", |port| port.sent.bytes),
+    ("port_marked_packets_total", "counter", "Frames that went out with a mark", |port| {
+        port.marked
     }),
+    ("port_flooded_packets_total", "counter", "Copies of frames for unknown stations", |port| {
+        port.flooded
+    }),
+    ("port_filtered_packets_total", "counter", "Frames that belong nowhere else", |port| {
+        port.filtered
+    }),
+    ("port_missed_packets_total", "counter", "Frames that the kernel had no room for", |port| {
+        port.missed
+    }),
+    ("port_unfinished_packets_total", "counter", "Frames without a checksum", |port| {
+        port.unfinished
+    }),
+    ("port_finished_packets_total", "counter", "Frames whose checksum was computed here", |port| {
+        port.finished
+    }),
+    ("port_held_packets", "gauge", "Frames that wait", |port| port.held),
 ];
 
 /// Numbers of a port by reason.
 type Reasons = fn(&PortCounters) -> &std::collections::BTreeMap<&'static str, u64>;
 
 const REASONS: &[(&str, &str, Reasons)] = &[
-    (
-        "port_marks_total",
-        "Marks by the rule that asked for them",
-        |port| &port.marks,
-    ),
-    ("port_drops_total", "Frames dropped, by reason", |port| {
-        &port.drops
-    }),
+    ("port_marks_total", "Marks by the rule that asked for them", |port| &port.marks),
+    ("port_drops_total", "Frames dropped, by reason", |port| &port.drops),
 ];
 
 const QUEUE: &[Number<QueueCounters>] = &[
-    (
-        "queue_enqueued_packets_total",
-        "counter",
-        "Packets admitted",
-        |queue| queue.enqueued.packets,
-    ),
-    (
-        "queue_enqueued_bytes_total",
-        "counter",
-        "Bytes admitted",
-        |queue| queue.enqueued.bytes,
-    ),
-    (
-        "queue_dequeued_packets_total",
-        "counter",
-        "Packets that left",
-        |queue| queue.dequeued.packets,
-    ),
-    (
-        "queue_dequeued_bytes_total",
-        "counter",
-        "Bytes that left",
-        |queue| queue.dequeued.bytes,
-    ),
-    (
-        "queue_held_packets",
-        "gauge",
-        "Packets that wait",
-        |queue| queue.held.packets,
-    ),
-    ("queue_held_bytes", "gauge", "Bytes that wait", |queue| {
-        queue.held.bytes
+    ("queue_enqueued_packets_total", "counter", "Packets admitted", |queue| queue.enqueued.packets),
+    ("queue_enqueued_bytes_total", "counter", "Bytes admitted", |queue| queue.enqueued.bytes),
+    ("queue_dequeued_packets_total", "counter", "Packets that left", |queue| {
+        queue.dequeued.packets
     }),
+    ("queue_dequeued_bytes_total", "counter", "Bytes that left", |queue| queue.dequeued.bytes),
+    ("queue_held_packets", "gauge", "Packets that wait", |queue| queue.held.packets),
+    ("queue_held_bytes", "gauge", "Bytes that wait", |queue| queue.held.bytes),
 ];
 
 fn queues(counters: &Counters) -> impl Iterator<Item = (&PortCounters, &QueueCounters, usize)> {
@@ -278,11 +183,8 @@ mod tests {
             queues: vec![QueueCounters::default(); 2],
             ..PortCounters::default()
         };
-        let counters = Counters {
-            uptime_ns: 1_500_000_000,
-            ports: vec![port],
-            ..Counters::default()
-        };
+        let counters =
+            Counters { uptime_ns: 1_500_000_000, ports: vec![port], ..Counters::default() };
         let text = text(&counters);
         for line in text.lines() {
             let is_comment = line.starts_with("# HELP ") || line.starts_with("# TYPE ");

@@ -67,9 +67,7 @@ mod tests {
     #[test]
     fn a_threshold_of_zero_is_refused_while_the_switch_runs_too() {
         let mut config = Config::new();
-        config
-            .ports
-            .push(PortSettings::new("a", Rate::from_gbps(1)));
+        config.ports.push(PortSettings::new("a", Rate::from_gbps(1)));
         let mut new = config.clone();
         new.marking.set("threshold", "0us").unwrap();
         let error = config.reload(&new).unwrap_err().to_string();

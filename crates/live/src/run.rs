@@ -45,10 +45,7 @@ impl Live {
     pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
         config.check_interfaces()?;
         // What cannot be made or found is refused before an interface is changed.
-        drop(Switch::new(
-            config,
-            vec![Memory::new(); config.ports.len()],
-        )?);
+        drop(Switch::new(config, vec![Memory::new(); config.ports.len()])?);
         find_all(&config.ports)?;
         let ports = config.ports.iter();
         let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));

@@ -64,11 +64,7 @@ impl Store {
             return Err(ConfigError::out_of_range("frames", frames, allowed));
         }
         let reserve = reserve(frames, ports);
-        let none = Note {
-            len: 0,
-            port: NOBODY,
-            ip: None,
-        };
+        let none = Note { len: 0, port: NOBODY, ip: None };
         // One more, for the frame whose port is being looked for.
         let slots = frames + 1;
         Ok(Self {
@@ -141,13 +137,9 @@ impl Store {
     pub fn copy(&mut self, id: FrameId) -> Result<FrameId, Refused> {
         let copy = self.free.pop().ok_or(Refused::Full)?;
         let from = id.0 as usize * self.frame_size;
-        let note = Note {
-            port: NOBODY,
-            ..self.notes[id.0 as usize]
-        };
+        let note = Note { port: NOBODY, ..self.notes[id.0 as usize] };
         let to = copy.0 as usize * self.frame_size;
-        self.bytes
-            .copy_within(from..from + usize::from(note.len), to);
+        self.bytes.copy_within(from..from + usize::from(note.len), to);
         self.notes[copy.0 as usize] = note;
         Ok(copy)
     }
@@ -155,10 +147,7 @@ impl Store {
     /// Gives a frame's place back. Each is given back once.
     #[inline]
     pub fn remove(&mut self, id: FrameId) {
-        debug_assert!(
-            self.free.len() < self.notes.len(),
-            "a frame is removed once"
-        );
+        debug_assert!(self.free.len() < self.notes.len(), "a frame is removed once");
         self.release(id);
         self.free.push(id);
     }
@@ -229,10 +218,7 @@ mod tests {
         assert_eq!(store.insert(&[9; 20], None), Err(Refused::Full));
         assert_eq!(store.copy(second), Err(Refused::Full));
         assert_eq!(store.insert(&[9; 65], None), Err(Refused::Oversized));
-        assert_eq!(
-            (store.bytes(first), store.bytes(second)),
-            (&[7; 64][..], &[8; 20][..])
-        );
+        assert_eq!((store.bytes(first), store.bytes(second)), (&[7; 64][..], &[8; 20][..]));
         store.remove(first);
         assert_eq!(store.copy(second), Ok(first));
         assert_eq!((store.bytes(first), store.held()), (&[8; 20][..], 2));
@@ -249,21 +235,14 @@ mod tests {
         store.remove(id);
         let longest = store.insert(&[0; 61], Some([0; 4]));
         assert_eq!(longest, Err(Refused::Oversized));
-        assert!(
-            store.insert(&[0; 3], Some([0; 4])).is_ok(),
-            "nowhere to put it"
-        );
+        assert!(store.insert(&[0; 3], Some([0; 4])).is_ok(), "nowhere to put it");
     }
 
     #[test]
     fn impossible_sizes_are_refused() {
-        for (frames, frame_size) in [
-            (0, 64),
-            (MAX_FRAMES + 1, 64),
-            (1, 63),
-            (1, 65_536),
-            (MAX_FRAMES, 65_535),
-        ] {
+        for (frames, frame_size) in
+            [(0, 64), (MAX_FRAMES + 1, 64), (1, 63), (1, 65_536), (MAX_FRAMES, 65_535)]
+        {
             assert!(Store::new(frames, frame_size, 2).is_err());
         }
     }

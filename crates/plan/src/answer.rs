@@ -34,11 +34,7 @@ pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
         parts.push(today(plan, current));
     }
     parts.extend(others(plan));
-    Sheet {
-        title: network.title.clone(),
-        facts: facts(network),
-        parts,
-    }
+    Sheet { title: network.title.clone(), facts: facts(network), parts }
 }
 
 /// A configuration as a part of the page.
@@ -57,10 +53,7 @@ pub fn configuration(dialect: Dialect, configuration: &Configuration) -> Part {
 
 /// A rounded value in a line.
 pub fn change(change: &crate::dialect::Change) -> String {
-    format!(
-        "{}: {} became {} ({})",
-        change.what, change.asked, change.emitted, change.why
-    )
+    format!("{}: {} became {} ({})", change.what, change.asked, change.emitted, change.why)
 }
 
 /// The network in a few lines.
@@ -76,11 +69,7 @@ pub fn facts(network: &Network) -> Vec<String> {
     });
     ports.push(format!("{} hosts", network.hosts));
     let pool = network.pool();
-    let mut buffer = vec![format!(
-        "{} shared by {} ports",
-        bytes(pool.size),
-        pool.ports
-    )];
+    let mut buffer = vec![format!("{} shared by {} ports", bytes(pool.size), pool.ports)];
     if network.switch.parts > 1 {
         buffer.push(format!("one of {} parts", network.switch.parts));
     }
@@ -120,15 +109,7 @@ fn verdict(plan: &Plan<'_>) -> Part {
 }
 
 fn answer(plan: &Plan<'_>) -> Part {
-    let head = [
-        "queue",
-        "ports",
-        "mark at",
-        "adds",
-        "all busy",
-        "keeps",
-        "marks first",
-    ];
+    let head = ["queue", "ports", "mark at", "adds", "all busy", "keeps", "marks first"];
     let pauses = match plan.headroom {
         Some(_) => format!(", or pauses ({})", limit::PAUSES),
         None => String::new(),
@@ -145,31 +126,20 @@ fn answer(plan: &Plan<'_>) -> Part {
         title: "Mark at".into(),
         intro,
         head: head.map(str::to_owned).to_vec(),
-        rows: plan
-            .rows
-            .iter()
-            .map(|row| answer_row(plan.network, row))
-            .collect(),
+        rows: plan.rows.iter().map(|row| answer_row(plan.network, row)).collect(),
         ..Part::default()
     }
 }
 
 fn answer_row(network: &Network, row: &Row<'_>) -> Cells {
-    let mut cells = vec![
-        queue_name(row.queue),
-        ports_of(network, row.speed),
-        row.marking.to_string(),
-    ];
+    let mut cells =
+        vec![queue_name(row.queue), ports_of(network, row.speed), row.marking.to_string()];
     if row.marking == Marking::Off {
         cells.extend(["-", "-", "-", "-"].map(str::to_owned));
     } else {
         cells.extend(meaning(&row.judgement));
     }
-    Cells {
-        cells,
-        note: String::new(),
-        class: if row.works() { "good" } else { "bad" },
-    }
+    Cells { cells, note: String::new(), class: if row.works() { "good" } else { "bad" } }
 }
 
 fn queue_name(queue: &Queue) -> String {
@@ -200,9 +170,7 @@ fn meaning(judgement: &Judgement) -> [String; 4] {
     };
     [
         adds,
-        judgement
-            .shared
-            .map_or_else(|| "served first".to_owned(), time),
+        judgement.shared.map_or_else(|| "served first".to_owned(), time),
         judgement.kept.map_or_else(|| "-".to_owned(), range),
         match (judgement.congested, judgement.ports) {
             (0, _) => "never".to_owned(),
@@ -252,20 +220,11 @@ fn why(plan: &Plan<'_>) -> Part {
     lines.extend(not_ecn(plan));
     lines.extend(bursts(plan));
     let notes = plan.rows.iter().flat_map(|row| {
-        let own = row
-            .judgement
-            .risks
-            .iter()
-            .filter(|risk| risk.severity == Severity::Note);
+        let own = row.judgement.risks.iter().filter(|risk| risk.severity == Severity::Note);
         own.map(move |risk| format!("queue {} at {}: {}", row.queue.id, row.speed, risk.text))
     });
     lines.extend(notes);
-    Part {
-        id: "why".into(),
-        title: "Why".into(),
-        lines,
-        ..Part::default()
-    }
+    Part { id: "why".into(), title: "Why".into(), lines, ..Part::default() }
 }
 
 /// Where the headroom comes from: the switch as it is, a platform's table or the formula.
@@ -281,11 +240,7 @@ fn headroom_source(plan: &Plan<'_>) -> String {
         time(reaction.pipeline),
         reaction.small_packets
     );
-    let shipped = |speed| {
-        switch
-            .chip?
-            .shipped_headroom(speed, plan.network.link_delay)
-    };
+    let shipped = |speed| switch.chip?.shipped_headroom(speed, plan.network.link_delay);
     let speeds = plan.network.speeds();
     let mut tables = speeds.iter().filter_map(|&speed| {
         let (bytes, platform) = shipped(speed)?;
@@ -329,10 +284,8 @@ fn beside_lossless(plan: &Plan<'_>) -> Vec<String> {
 /// What happens to packets that are not ECN-capable in marked queues.
 fn not_ecn(plan: &Plan<'_>) -> Vec<String> {
     let marked = plan.rows.iter().filter(|row| row.marking != Marking::Off);
-    let mut queues: Vec<u8> = marked
-        .filter(|row| row.queue.not_ecn)
-        .map(|row| row.queue.id)
-        .collect();
+    let mut queues: Vec<u8> =
+        marked.filter(|row| row.queue.not_ecn).map(|row| row.queue.id).collect();
     queues.dedup();
     let how = match plan.network.switch.os {
         Some(os) => os.not_ecn().how(),
@@ -344,10 +297,7 @@ fn not_ecn(plan: &Plan<'_>) -> Vec<String> {
 
 /// How many ports can start all at once, where that is not all of them.
 fn bursts(plan: &Plan<'_>) -> Vec<String> {
-    let lossy = plan
-        .rows
-        .iter()
-        .filter(|row| !row.queue.lossless && row.marking != Marking::Off);
+    let lossy = plan.rows.iter().filter(|row| !row.queue.lossless && row.marking != Marking::Off);
     let mut lines: Vec<String> = Vec::new();
     for row in lossy.filter(|row| row.judgement.without_loss < row.judgement.ports) {
         let line = format!(
@@ -390,11 +340,7 @@ fn schemes(plan: &Plan<'_>) -> Part {
         Some(Cells {
             cells: vec![
                 name,
-                if section.is_empty() {
-                    setting
-                } else {
-                    format!("{setting} ({section})")
-                },
+                if section.is_empty() { setting } else { format!("{setting} ({section})") },
             ],
             note: support,
             class: "",
@@ -435,15 +381,7 @@ fn owners(scheme: Scheme) -> String {
 }
 
 fn today(plan: &Plan<'_>, current: &Current) -> Part {
-    let head = [
-        "queue",
-        "ports",
-        "set to",
-        "formula",
-        "adds",
-        "keeps",
-        "marks first",
-    ];
+    let head = ["queue", "ports", "set to", "formula", "adds", "keeps", "marks first"];
     let row = |row: &CurrentRow<'_>| {
         let [adds, _, keeps, first] = meaning(&row.judgement);
         let marks = row.marking != Marking::Off;

@@ -129,10 +129,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
             bytes(most),
             time(delay)
         );
-        risks.push(Risk {
-            severity: Severity::Broken,
-            text,
-        });
+        risks.push(Risk { severity: Severity::Broken, text });
     }
     Judgement {
         delay,
@@ -242,10 +239,7 @@ fn risks(
     if let Some(kept) = judgement.kept
         && kept.least < 0.95
     {
-        let text = format!(
-            "below λ·C·RTT: keeps {} of the throughput of {speed}",
-            range(kept)
-        );
+        let text = format!("below λ·C·RTT: keeps {} of the throughput of {speed}", range(kept));
         add(Severity::Costly, text);
     }
     if !queue.transport.reacts_to_marks() {
@@ -295,22 +289,14 @@ fn marks(ramp: &Ramp) -> String {
 
 /// A ratio above one: `3.4 times`.
 fn factor(ratio: f64) -> String {
-    if ratio < 10.0 {
-        format!("{ratio:.1} times")
-    } else {
-        format!("{ratio:.0} times")
-    }
+    if ratio < 10.0 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
 
 /// A range of throughput, no finer than it is known: `74-97%`.
 pub fn range(kept: Kept) -> String {
     let percent = |share: f64| format!("{:.0}", (share * 100.0).min(100.0));
     let (least, most) = (percent(kept.least), percent(kept.most));
-    if least == most {
-        format!("{most}%")
-    } else {
-        format!("{least}-{most}%")
-    }
+    if least == most { format!("{most}%") } else { format!("{least}-{most}%") }
 }
 
 /// How long a queue of this length takes to send, rounded up.
@@ -342,12 +328,7 @@ mod tests {
 
     fn judged(network: &Network, ramp: Ramp) -> Judgement {
         let marking = Marking::Length(ramp);
-        judge(
-            network,
-            &network.queues[0],
-            network.host_ports.speed,
-            &marking,
-        )
+        judge(network, &network.queues[0], network.host_ports.speed, &marking)
     }
 
     #[test]
@@ -366,12 +347,7 @@ mod tests {
             first.text,
             "marking never starts before drops at α = 1/8: a queue alone may hold 1 MB"
         );
-        assert!(
-            judgement
-                .risks
-                .iter()
-                .any(|risk| risk.text.starts_with("adds 336 µs"))
-        );
+        assert!(judgement.risks.iter().any(|risk| risk.text.starts_with("adds 336 µs")));
     }
 
     #[test]
@@ -389,12 +365,7 @@ mod tests {
         let network = network("1", "[[queue]]\nweight = 25\n[[queue]]\nweight = 75\n");
         let speed = network.host_ports.speed;
         let queue = &network.queues[0];
-        let length = judge(
-            &network,
-            queue,
-            speed,
-            &Marking::Length(Ramp::step(Bytes(67_500))),
-        );
+        let length = judge(&network, queue, speed, &Marking::Length(Ramp::step(Bytes(67_500))));
         assert_eq!(length.delay, Span::from_ns(21_600));
         assert_eq!(length.shared, Some(Span::from_ns(86_400)));
         let time = judge(&network, queue, speed, &Marking::Sojourn(Span::from_us(20)));
@@ -426,9 +397,6 @@ mod tests {
         network.switch.reservation.pool = Some(Bytes(6_000_000));
         assert_eq!(shared_memory(&network), Bytes(3_000_000));
         assert_eq!(judged(&network, step).congested, 30);
-        assert_eq!(
-            crate::Plan::new(&network).headroom.unwrap().of_port,
-            [(speed, Bytes(150_000))]
-        );
+        assert_eq!(crate::Plan::new(&network).headroom.unwrap().of_port, [(speed, Bytes(150_000))]);
     }
 }

@@ -31,11 +31,7 @@ pub struct Ramp {
 impl Ramp {
     /// Every packet above `at`, and none below.
     pub const fn step(at: Bytes) -> Self {
-        Self {
-            min: at,
-            max: at,
-            probability: Ratio::ONE,
-        }
+        Self { min: at, max: at, probability: Ratio::ONE }
     }
 
     /// Whether it marks all or nothing.

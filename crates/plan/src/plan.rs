@@ -110,11 +110,7 @@ pub(crate) fn ramp(network: &Network, queue: &Queue, speed: Rate) -> Option<Ramp
         (None, Transport::Dcqcn) => {
             let (min, max) = dcqcn::thresholds(speed);
             let probability = dcqcn::PROBABILITY;
-            Some(Ramp {
-                min,
-                max,
-                probability,
-            })
+            Some(Ramp { min, max, probability })
         }
         (None, _) => None,
     }
@@ -125,11 +121,8 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
     let marking = ramp(network, queue, speed).map_or(Marking::Off, Marking::Length);
     let (formula, section) = match (queue.lambda, queue.transport) {
         (Some((lambda, source)), _) => {
-            let formula = format!(
-                "K = λ·C·RTT = {} × {speed} × {}; λ {source}",
-                decimal(lambda),
-                time(rtt)
-            );
+            let formula =
+                format!("K = λ·C·RTT = {} × {speed} × {}; λ {source}", decimal(lambda), time(rtt));
             (formula, standard::SECTION)
         }
         (None, Transport::Dcqcn) => {
@@ -144,9 +137,7 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
     Row {
         queue,
         speed,
-        sojourn: queue
-            .lambda
-            .map(|(lambda, _)| sojourn::threshold(lambda, rtt)),
+        sojourn: queue.lambda.map(|(lambda, _)| sojourn::threshold(lambda, rtt)),
         formula,
         section,
         judgement: judge(network, queue, speed, &marking),
@@ -172,11 +163,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
     let rtt = network.rtt;
     let tcn = |lambda| time(sojourn::threshold(lambda, rtt.p90));
     let ecn_sharp = |lambda| {
-        let Targets {
-            instantaneous,
-            persistent,
-            interval,
-        } = ecn_sharp::targets(lambda, rtt);
+        let Targets { instantaneous, persistent, interval } = ecn_sharp::targets(lambda, rtt);
         format!(
             "ins_target {}, pst_target {} over {}",
             time(instantaneous),
@@ -193,42 +180,22 @@ fn schemes(network: &Network) -> Vec<Scheme> {
     let (tcn, ecn_sharp) = match owners.as_slice() {
         [(lambda, queues)] if queues.len() == network.queues.len() => {
             let tcn = tcn(*lambda);
-            (
-                format!("{tcn} for all queues and speeds"),
-                ecn_sharp(*lambda),
-            )
+            (format!("{tcn} for all queues and speeds"), ecn_sharp(*lambda))
         }
         [(lambda, _)] => (format!("{} at all speeds", each(&tcn)), ecn_sharp(*lambda)),
         _ => (format!("{} at all speeds", each(&tcn)), each(&ecn_sharp)),
     };
     // What is enough for the transport that needs most is enough for the pool.
     let bcc = match bcc::thresholds(network, greatest) {
-        Ok(PoolThresholds {
-            required, min, max, ..
-        }) => format!(
-            "pool {} to {}, 10%, B_R {}",
-            bytes(min),
-            bytes(max),
-            bytes(required)
-        ),
+        Ok(PoolThresholds { required, min, max, .. }) => {
+            format!("pool {} to {}, 10%, B_R {}", bytes(min), bytes(max), bytes(required))
+        }
         Err(_) => "none: the pool is too small for B_R/α and C·N·h".to_owned(),
     };
     vec![
-        Scheme {
-            name: "tcn",
-            setting: format!("T = λ·RTT = {tcn}"),
-            section: sojourn::SECTION,
-        },
-        Scheme {
-            name: "ecn-sharp",
-            setting: ecn_sharp,
-            section: ecn_sharp::SECTION,
-        },
-        Scheme {
-            name: "bcc",
-            setting: bcc,
-            section: bcc::SECTION,
-        },
+        Scheme { name: "tcn", setting: format!("T = λ·RTT = {tcn}"), section: sojourn::SECTION },
+        Scheme { name: "ecn-sharp", setting: ecn_sharp, section: ecn_sharp::SECTION },
+        Scheme { name: "bcc", setting: bcc, section: bcc::SECTION },
     ]
 }
 
@@ -280,11 +247,8 @@ mod tests {
     fn each_queue_has_a_row_for_each_speed() {
         let network = network("buffer = \"16MB\"", "[[queue]]\n[[queue]]\n");
         let plan = Plan::new(&network);
-        let rows: Vec<_> = plan
-            .rows
-            .iter()
-            .map(|row| (row.queue.id, row.marking.to_string()))
-            .collect();
+        let rows: Vec<_> =
+            plan.rows.iter().map(|row| (row.queue.id, row.marking.to_string())).collect();
         let expected = [(0, "45 KB"), (0, "180 KB"), (1, "45 KB"), (1, "180 KB")];
         assert_eq!(rows, expected.map(|(id, text)| (id, text.to_owned())));
         assert!(plan.works());
@@ -294,22 +258,13 @@ mod tests {
     fn what_would_have_to_change_does_so() {
         let small = network("buffer = \"200KB\", alpha = \"1/8\"", "");
         let plan = Plan::new(&small);
-        let expected = [
-            "α of at least 16",
-            "a buffer of at least 1.62 MB",
-            "a round trip of at most 2.46 µs",
-        ];
+        let expected =
+            ["α of at least 16", "a buffer of at least 1.62 MB", "a round trip of at most 2.46 µs"];
         assert_eq!(plan.changes[..3], expected);
-        for better in [
-            "buffer = \"200KB\", alpha = 16",
-            "buffer = \"1620KB\", alpha = \"1/8\"",
-        ] {
+        for better in ["buffer = \"200KB\", alpha = 16", "buffer = \"1620KB\", alpha = \"1/8\""] {
             assert!(Plan::new(&network(better, "")).works(), "{better}");
         }
-        for worse in [
-            "buffer = \"200KB\", alpha = 8",
-            "buffer = \"1610KB\", alpha = \"1/8\"",
-        ] {
+        for worse in ["buffer = \"200KB\", alpha = 8", "buffer = \"1610KB\", alpha = \"1/8\""] {
             assert!(!Plan::new(&network(worse, "")).works(), "{worse}");
         }
     }

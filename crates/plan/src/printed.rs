@@ -26,20 +26,13 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
         printed("Arista 7060DX5", ramp(222_000, 2_000_000, 1)),
     ];
     let (min, max) = dcqcn::thresholds(speed);
-    let hpcc = Ramp {
-        min,
-        max,
-        probability: dcqcn::PROBABILITY,
-    };
+    let hpcc = Ramp { min, max, probability: dcqcn::PROBABILITY };
     all.push(printed("HPCC for DCQCN", hpcc));
     // 30 KB for each 10 Gb/s.
     let of_speed = Bytes(speed.bytes_in(Span::from_us(24)));
     all.push(printed("HPCC for DCTCP", Ramp::step(of_speed)));
     match speed.as_bps() / 1_000_000_000 {
-        10 => all.push(printed(
-            "DCTCP (2010), 65 packets",
-            ramp(97_500, 97_500, 100),
-        )),
+        10 => all.push(printed("DCTCP (2010), 65 packets", ramp(97_500, 97_500, 100))),
         25 => {
             all.push(printed("Huawei, delay", ramp(7_000, 150_000, 30)));
             all.push(printed("Huawei, throughput", ramp(7_000, 200_000, 10)));
@@ -80,9 +73,7 @@ mod tests {
         let network = Network::parse("a.toml", text).unwrap();
         let step = |gbps| {
             let all = settings(&network, Rate::from_gbps(gbps));
-            let hpcc = all
-                .iter()
-                .find(|printed| printed.source == "HPCC for DCTCP");
+            let hpcc = all.iter().find(|printed| printed.source == "HPCC for DCTCP");
             hpcc.unwrap().ramp
         };
         assert_eq!(step(10), Ramp::step(Bytes(30_000)));

@@ -86,10 +86,7 @@ fn fit(widths: &mut [usize], width: usize) -> bool {
         if all <= width {
             return true;
         }
-        let widest = widths
-            .iter_mut()
-            .max()
-            .filter(|widest| **widest > NARROWEST);
+        let widest = widths.iter_mut().max().filter(|widest| **widest > NARROWEST);
         let Some(widest) = widest else {
             return false;
         };
@@ -148,13 +145,7 @@ fn cards(out: &mut String, part: &Part, width: usize) {
         let named = part.head.iter().skip(1).zip(cells);
         let named = named.filter(|(_, cell)| !cell.is_empty());
         let rest: Vec<String> = named.map(|(name, cell)| format!("{name} {cell}")).collect();
-        wrapped(
-            out,
-            "  ",
-            "    ",
-            &format!("{first}: {}", rest.join(", ")),
-            width,
-        );
+        wrapped(out, "  ", "    ", &format!("{first}: {}", rest.join(", ")), width);
         if !row.note.is_empty() {
             wrapped(out, "      ", "      ", &row.note, width);
         }
@@ -189,10 +180,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_screen_where_words_allow() {
         let row = Row {
-            cells: vec![
-                "a cell that is rather wide".into(),
-                "another of the kind".into(),
-            ],
+            cells: vec!["a cell that is rather wide".into(), "another of the kind".into()],
             note: "a note with several words that goes on and on".into(),
             class: "",
         };
@@ -204,18 +192,12 @@ mod tests {
             rows: vec![row],
             ..Part::default()
         };
-        let sheet = Sheet {
-            title: "Title".into(),
-            facts: vec!["some facts".into()],
-            parts: vec![part],
-        };
+        let sheet =
+            Sheet { title: "Title".into(), facts: vec!["some facts".into()], parts: vec![part] };
         // The table has 49 columns.
         for width in [30, 47, 48, 49, 60, 80] {
             let text = screen(&sheet, &["p"], width, str::to_owned);
-            assert!(
-                text.lines().all(|line| line.width() <= width),
-                "{width}\n{text}"
-            );
+            assert!(text.lines().all(|line| line.width() <= width), "{width}\n{text}");
             assert!(text.contains("another of the kind") || width < 60);
         }
         assert!(!screen(&sheet, &[], 80, str::to_owned).contains("Part"));

@@ -16,7 +16,5 @@ pub(crate) fn parts() -> BTreeMap<&'static str, BTreeMap<&'static str, &'static 
 
 fn named<C: Catalogue>() -> BTreeMap<&'static str, &'static str> {
     let entries = C::entries().into_iter();
-    entries
-        .map(|entry| (entry.about.name, entry.about.summary))
-        .collect()
+    entries.map(|entry| (entry.about.name, entry.about.summary)).collect()
 }

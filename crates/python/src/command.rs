@@ -24,12 +24,7 @@ pub(crate) fn command(
         Ok(())
     };
     let done = wait(py, || caller.call(&words), tell, || caller.interrupt())?;
-    let Called {
-        code,
-        printed,
-        said,
-        error,
-    } = done;
+    let Called { code, printed, said, error } = done;
     if !said.is_empty() {
         tick.call1(py, (said,))?;
     }

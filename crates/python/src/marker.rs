@@ -141,11 +141,7 @@ fn verdict(answer: &Bound<'_, PyAny>, rule: Rule) -> PyResult<Verdict> {
     let named = Rule::ALL.into_iter().find(|rule| rule.name() == name);
     let rule = named.ok_or_else(|| {
         let rules = Rule::ALL.map(Rule::name).join(", ");
-        unfit(
-            "the answer",
-            answer,
-            &format!("true, false, or one of {rules}"),
-        )
+        unfit("the answer", answer, &format!("true, false, or one of {rules}"))
     })?;
     Ok(Verdict::Mark(rule))
 }

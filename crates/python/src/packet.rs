@@ -60,9 +60,7 @@ impl Packet {
 #[pymethods]
 impl Packet {
     fn __repr__(&self) -> String {
-        let sojourn = self
-            .sojourn_ps
-            .map(|ps| format!(", waited {}", Span::from_ps(ps)));
+        let sojourn = self.sojourn_ps.map(|ps| format!(", waited {}", Span::from_ps(ps)));
         format!(
             "<Packet of {} bytes at {}, queue {} has {} bytes{}>",
             self.size,
@@ -105,13 +103,7 @@ impl PortInfo {
 #[pymethods]
 impl PortInfo {
     fn __repr__(&self) -> String {
-        let Self {
-            rate_bps,
-            queues,
-            scheduler,
-            number,
-            ..
-        } = self;
+        let Self { rate_bps, queues, scheduler, number, .. } = self;
         format!("<port {number}: {rate_bps} bit/s, {queues} queues under {scheduler}>")
     }
 }

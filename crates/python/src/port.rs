@@ -65,11 +65,7 @@ impl Port {
         let time = Time::from_ps(span("time", time)?.as_ps());
         if time < self.now {
             let span = |time: Time| Span::from_ps(time.as_ps());
-            return Err(error(format!(
-                "time goes back: {} after {}",
-                span(time),
-                span(self.now)
-            )));
+            return Err(error(format!("time goes back: {} after {}", span(time), span(self.now))));
         }
         self.now = time;
         Ok(time)
@@ -140,9 +136,7 @@ impl Port {
         }
         let inner = made.map_err(error)?;
         let queues = with_port!(&inner, port => port.queues());
-        let buffer = buffer_of(&or(buffer, "300KB"))?
-            .build(1, queues)
-            .map_err(error)?;
+        let buffer = buffer_of(&or(buffer, "300KB"))?.build(1, queues).map_err(error)?;
         Ok(Self {
             inner: Mutex::new(inner),
             buffer,
@@ -248,10 +242,7 @@ impl Port {
     fn drops(&mut self) -> BTreeMap<&'static str, u64> {
         let stats = self.stats();
         let reasons = DropReason::ALL.map(|reason| (reason.name(), stats.drops(reason)));
-        reasons
-            .into_iter()
-            .filter(|&(_, count)| count > 0)
-            .collect()
+        reasons.into_iter().filter(|&(_, count)| count > 0).collect()
     }
 
     fn __repr__(&mut self) -> String {

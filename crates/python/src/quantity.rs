@@ -15,9 +15,8 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
     if let Ok(text) = value.cast::<PyString>() {
         return parsed(name, &text.to_cow()?);
     }
-    let seconds: f64 = value
-        .extract()
-        .map_err(|_| unfit(name, value, "seconds, or a text such as \"12us\""))?;
+    let seconds: f64 =
+        value.extract().map_err(|_| unfit(name, value, "seconds, or a text such as \"12us\""))?;
     let picoseconds = (seconds * 1e12).round();
     if !(0.0..=MOST_PS).contains(&picoseconds) {
         return Err(unfit(name, value, "0 to 1e6 seconds"));
@@ -34,10 +33,7 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
 const MOST_PS: f64 = 1e18;
 
 /// Seconds of a number of picoseconds.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "whoever needs every digit has the picoseconds"
-)]
+#[expect(clippy::cast_precision_loss, reason = "whoever needs every digit has the picoseconds")]
 pub(crate) fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
@@ -76,12 +72,8 @@ pub(crate) fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Rate> {
 }
 
 /// The codepoints by their names.
-const CODEPOINTS: [(&str, Ecn); 4] = [
-    ("not-ect", Ecn::NotEct),
-    ("ect0", Ecn::Ect0),
-    ("ect1", Ecn::Ect1),
-    ("ce", Ecn::Ce),
-];
+const CODEPOINTS: [(&str, Ecn); 4] =
+    [("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1), ("ce", Ecn::Ce)];
 
 /// The name of a codepoint.
 pub(crate) fn name_of(ecn: Ecn) -> &'static str {
@@ -96,15 +88,9 @@ pub(crate) fn codepoint(value: &Bound<'_, PyAny>) -> PyResult<Ecn> {
         return Ok(if is_capable { Ecn::Ect0 } else { Ecn::NotEct });
     }
     let name: Option<String> = value.extract().ok();
-    let found = CODEPOINTS
-        .iter()
-        .find(|(known, _)| Some(*known) == name.as_deref());
+    let found = CODEPOINTS.iter().find(|(known, _)| Some(*known) == name.as_deref());
     found.map(|&(_, ecn)| ecn).ok_or_else(|| {
-        unfit(
-            "ecn",
-            value,
-            "\"not-ect\", \"ect0\", \"ect1\" or \"ce\", or True or False",
-        )
+        unfit("ecn", value, "\"not-ect\", \"ect0\", \"ect1\" or \"ce\", or True or False")
     })
 }
 
@@ -114,9 +100,7 @@ pub(crate) fn part<C: Catalogue>(what: &str, value: &Bound<'_, PyAny>) -> PyResu
     if let Ok(name) = value.cast::<PyString>() {
         return named(what, &name.to_cow()?);
     }
-    let settings = value
-        .cast::<PyDict>()
-        .map_err(|_| unfit(what, value, allowed))?;
+    let settings = value.cast::<PyDict>().map_err(|_| unfit(what, value, allowed))?;
     let kind = settings.get_item("kind")?;
     let kind = kind.ok_or_else(|| error(format!("{what} has no `kind`\nhint: it is {allowed}")))?;
     let mut part: C = named(what, &kind.extract::<String>()?)?;

@@ -22,11 +22,8 @@ use crate::waiting::wait;
 
 /// Reads a scenario: by its name, or its text.
 fn read(source: &str, is_text: bool, overrides: &[String]) -> PyResult<Study> {
-    let study = if is_text {
-        Study::of_text(source, overrides)
-    } else {
-        Study::named(source, overrides)
-    };
+    let study =
+        if is_text { Study::of_text(source, overrides) } else { Study::named(source, overrides) };
     study.map_err(error)
 }
 
@@ -41,11 +38,7 @@ pub(crate) fn check(
 ) -> PyResult<(String, Vec<String>)> {
     py.detach(|| {
         let study = read(source, is_text, &overrides)?;
-        let text = if resolved {
-            study.resolved()
-        } else {
-            study.outline()
-        };
+        let text = if resolved { study.resolved() } else { study.outline() };
         Ok((text, study.warnings()))
     })
 }
@@ -85,11 +78,7 @@ pub(crate) fn run(
             let name = factory.getattr("__name__");
             let name = name.and_then(|name| name.extract());
             let name = name.unwrap_or_else(|_| "Python".to_owned());
-            Some(Custom {
-                name,
-                maker: schemes,
-                within: &known_to_python,
-            })
+            Some(Custom { name, maker: schemes, within: &known_to_python })
         }
     };
     let options = Options {
@@ -121,11 +110,7 @@ pub(crate) fn run(
     let results = results.ok_or_else(|| error("the runs were interrupted"))?;
     let mut warnings = study.warnings();
     warnings.extend(results.warnings());
-    Ok(RunResult {
-        results: Arc::new(results),
-        warnings,
-        folder: out,
-    })
+    Ok(RunResult { results: Arc::new(results), warnings, folder: out })
 }
 
 /// Does something on a thread that Python knows for as long. It would get to know it for each call otherwise, which
@@ -147,11 +132,7 @@ struct Tally {
 
 impl Tally {
     fn new(runs: usize) -> Self {
-        Self {
-            runs,
-            done: AtomicUsize::new(0),
-            running: Mutex::default(),
-        }
+        Self { runs, done: AtomicUsize::new(0), running: Mutex::default() }
     }
 
     fn done(&self) -> usize {

@@ -60,10 +60,7 @@ impl Table {
     /// The columns with the name that is wanted, or all, of a run: some rows at a time.
     fn parts(&self, record: &Record, only: Option<&str>) -> PyResult<Vec<Columns>> {
         let origin = self.origin(record)?;
-        let select = Select {
-            origin: &origin,
-            only,
-        };
+        let select = Select { origin: &origin, only };
         Ok(match self.kind {
             Kind::Flows => select.slice(FLOWS, &record.flows),
             Kind::Links => select.slice(LINKS, &record.links),
@@ -93,10 +90,7 @@ impl Table {
         let record = self.results.records().first();
         let record = record.ok_or_else(|| error("there are no runs"))?;
         let origin = self.origin(record)?;
-        let select = Select {
-            origin: &origin,
-            only: None,
-        };
+        let select = Select { origin: &origin, only: None };
         Ok(match self.kind {
             Kind::Flows => select.columns(FLOWS, &[]),
             Kind::Links => select.columns(LINKS, &[]),
@@ -148,10 +142,7 @@ impl Select<'_> {
         let origin = self.origin.cells(rows.len(), &taken).into_iter();
         let own = fields.iter().filter(|field| is_wanted(field.name));
         let own = own.map(|field| (field.name.to_owned(), field.cells(rows)));
-        origin
-            .filter(|(name, _)| is_wanted(name))
-            .chain(own)
-            .collect()
+        origin.filter(|(name, _)| is_wanted(name)).chain(own).collect()
     }
 }
 
@@ -263,17 +254,10 @@ impl Table {
         };
         let common = ORIGIN.iter().map(|&(name, _, doc)| (name, doc));
         let known: Vec<(&str, &str)> = common.chain(own).collect();
-        let doc = |name: &str| {
-            known
-                .iter()
-                .find(|(of, _)| *of == name)
-                .map(|(_, doc)| *doc)
-        };
+        let doc = |name: &str| known.iter().find(|(of, _)| *of == name).map(|(_, doc)| *doc);
         let columns = self.columns()?.into_iter();
         let described = columns.map(|name| {
-            let doc = doc(&name)
-                .unwrap_or("a swept key of the scenario")
-                .to_owned();
+            let doc = doc(&name).unwrap_or("a swept key of the scenario").to_owned();
             (name, doc)
         });
         Ok(described.collect())
@@ -292,9 +276,7 @@ impl Table {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are {}", names.join(", ")),
             };
-            return Err(PyKeyError::new_err(format!(
-                "there is no column `{name}`; {hint}"
-            )));
+            return Err(PyKeyError::new_err(format!("there is no column `{name}`; {hint}")));
         }
         let list = PyList::empty(py);
         for record in self.results.records() {
@@ -318,9 +300,6 @@ impl Table {
 
     fn __repr__(&self) -> PyResult<String> {
         let columns = self.columns()?.join(", ");
-        Ok(format!(
-            "<tidegate.Table of {} rows: {columns}>",
-            self.__len__()
-        ))
+        Ok(format!("<tidegate.Table of {} rows: {columns}>", self.__len__()))
     }
 }

@@ -22,12 +22,13 @@ pub(crate) fn wait<T: Send>(
         thread::scope(|scope| {
             // Dropped with the thread, also if it panics.
             let (alive, ended) = channel::<()>();
-            let worker = thread::Builder::new()
-                .name("tidegate".to_owned())
-                .spawn_scoped(scope, move || {
+            let worker = thread::Builder::new().name("tidegate".to_owned()).spawn_scoped(
+                scope,
+                move || {
                     let _alive = alive;
                     work()
-                })?;
+                },
+            )?;
             let mut raised = None;
             while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_some() {

@@ -34,10 +34,7 @@ pub fn write_charts(
         Ok(()) => Ok(path),
         Err(cause) => Err(Error { path, cause }),
     };
-    fs::create_dir_all(dir).map_err(|cause| Error {
-        path: dir.to_owned(),
-        cause,
-    })?;
+    fs::create_dir_all(dir).map_err(|cause| Error { path: dir.to_owned(), cause })?;
     let mut files = Vec::new();
     for mut chart in charts {
         if titles == Titles::LeftOut {
@@ -45,10 +42,7 @@ pub fn write_charts(
         }
         let name = |ending: &str| dir.join(format!("{}.{ending}", chart.id));
         files.push(put(name("pdf"), &plot::pdf(&chart, Theme::Light))?);
-        files.push(put(
-            name("svg"),
-            plot::svg(&chart, Theme::Light).as_bytes(),
-        )?);
+        files.push(put(name("svg"), plot::svg(&chart, Theme::Light).as_bytes())?);
         if let Some(pixels) = plot::png(&chart, Theme::Light) {
             files.push(put(name("png"), &pixels)?);
         }

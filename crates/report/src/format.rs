@@ -33,11 +33,7 @@ impl Prefix {
     /// The one in which a value of this size is a number from 1 to 999. `unit` is that of a
     /// [`crate::summary::Metric`]: `s`, `B`, `bit/s` or none.
     pub fn of(unit: &'static str, size: f64) -> Self {
-        let steps = if unit == "s" {
-            &STEPS[4..]
-        } else {
-            &STEPS[..5]
-        };
+        let steps = if unit == "s" { &STEPS[4..] } else { &STEPS[..5] };
         // 999.7 µs are 1.00 ms: what is rounded up to a thousand belongs to the next unit.
         let fits = |step: &&(f64, &str)| size.abs() >= step.0 * 0.9995;
         let fitting = steps.iter().find(fits).or(steps.last());
@@ -198,9 +194,7 @@ mod tests {
     #[test]
     fn quantities_are_written_as_the_page_writes_them() {
         for (case, text) in cases("quantity") {
-            let unit = ["", "B", "bit/s", "s"]
-                .into_iter()
-                .find(|unit| case[1] == *unit);
+            let unit = ["", "B", "bit/s", "s"].into_iter().find(|unit| case[1] == *unit);
             assert_eq!(quantity(real(&case[0]), unit.unwrap()), text, "{case:?}");
         }
         assert_eq!(quantity(f64::INFINITY, "B"), NOTHING);
@@ -251,11 +245,7 @@ mod tests {
             f64::MAX,
             f64::MIN_POSITIVE,
         ] {
-            assert_eq!(
-                rounded(value).to_bits(),
-                written(value).to_bits(),
-                "{value:e}"
-            );
+            assert_eq!(rounded(value).to_bits(), written(value).to_bits(), "{value:e}");
         }
         assert_eq!(rounded(-0.0).to_bits(), 0, "no sign");
         assert!(rounded(f64::INFINITY).is_nan());

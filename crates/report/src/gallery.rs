@@ -76,8 +76,7 @@ impl Gallery<'_> {
     /// The page.
     pub fn render(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out)
-            .expect("writing to a string cannot fail");
+        self.write(&mut out).expect("writing to a string cannot fail");
         out
     }
 
@@ -89,11 +88,7 @@ impl Gallery<'_> {
         }
         out.push_str("</p>\n<p>");
         for (verdict, count) in self.verdicts.iter().filter(|(_, count)| *count > 0) {
-            write!(
-                out,
-                "<span class=\"tied\">{count} {}</span> ",
-                escaped(verdict)
-            )?;
+            write!(out, "<span class=\"tied\">{count} {}</span> ", escaped(verdict))?;
         }
         out.push_str("</p>\n<nav aria-label=\"Figures\">");
         for figure in self.figures {
@@ -107,23 +102,13 @@ impl Gallery<'_> {
             figure.write(out)?;
         }
         let panels: Vec<(String, Vec<Panel>)> = self.figures.iter().map(Shown::panels).collect();
-        let sections = panels
-            .iter()
-            .map(|(id, panels)| (id.as_str(), panels.as_slice()));
+        let sections = panels.iter().map(|(id, panels)| (id.as_str(), panels.as_slice()));
         page::end(out, &page::data::embedded(self.title, &[], sections))
     }
 
     fn write_headlines(&self, out: &mut String) -> std::fmt::Result {
-        for paper in self
-            .headlines
-            .iter()
-            .filter(|paper| !paper.claims.is_empty())
-        {
-            write!(
-                out,
-                "<section class=\"headlines\"><h2>{}</h2>",
-                escaped(&paper.title)
-            )?;
+        for paper in self.headlines.iter().filter(|paper| !paper.claims.is_empty()) {
+            write!(out, "<section class=\"headlines\"><h2>{}</h2>", escaped(&paper.title))?;
             begin_claims(out);
             for (figure, row) in &paper.claims {
                 row.write(out, Some(figure))?;
@@ -176,11 +161,7 @@ impl Shown {
             }
             out.push_str("</ul>\n");
         }
-        writeln!(
-            out,
-            "<pre class=\"command\">{}</pre></section>",
-            escaped(&self.command)
-        )
+        writeln!(out, "<pre class=\"command\">{}</pre></section>", escaped(&self.command))
     }
 
     /// Its charts, with names that no other figure's have.
@@ -188,10 +169,7 @@ impl Shown {
         let panel = |chart: &Chart| {
             let mut chart = chart.clone();
             chart.id = format!("{}-{}", self.id, chart.id);
-            Panel {
-                chart,
-                facets: Vec::new(),
-            }
+            Panel { chart, facets: Vec::new() }
         };
         (self.id.clone(), self.charts.iter().map(panel).collect())
     }
@@ -270,34 +248,21 @@ mod tests {
             class: "reproduced",
             note: None,
         };
-        let left_out = Row {
-            claim: "left out".into(),
-            class: NOT_RUN,
-            ..row.clone()
-        };
+        let left_out = Row { claim: "left out".into(), class: NOT_RUN, ..row.clone() };
         let figure = Shown {
             id: "tcn-f1".into(),
             title: "Figure".into(),
             intro: "Intro.".into(),
             charts: vec![chart],
             claims: vec![row.clone(), left_out],
-            outside: vec![Row {
-                claim: "a variant".into(),
-                ..row.clone()
-            }],
+            outside: vec![Row { claim: "a variant".into(), ..row.clone() }],
             remarks: vec![("Findings", vec!["a & b".into()]), ("Empty", Vec::new())],
             command: "tidegate reproduce tcn-f1".into(),
             report: None,
         };
         let headlines = Headlines {
             title: "Paper".into(),
-            claims: vec![(
-                "tcn-f1".into(),
-                Row {
-                    claim: "first of all".into(),
-                    ..row
-                },
-            )],
+            claims: vec![("tcn-f1".into(), Row { claim: "first of all".into(), ..row })],
         };
         let gallery = Gallery {
             title: "Gallery",
@@ -314,9 +279,7 @@ mod tests {
         let place = |text: &str| page.find(text).unwrap();
         assert!(place("first of all") < place(r#"<section id="tcn-f1""#));
         assert!(place("Outside the tally") < place("a variant"));
-        let folded = page
-            .find("<summary>1 claim not run in this version")
-            .unwrap();
+        let folded = page.find("<summary>1 claim not run in this version").unwrap();
         assert!(page.find("left out").unwrap() > folded && !page.contains("0 not run"));
     }
 }

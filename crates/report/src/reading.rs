@@ -23,14 +23,9 @@ pub fn text(path: &Path, longest: u64) -> io::Result<String> {
 /// Reads at most `longest` bytes of a source that ends within them.
 pub fn all(source: impl Read, longest: u64) -> io::Result<Vec<u8>> {
     let mut read = Vec::new();
-    source
-        .take(longest.saturating_add(1))
-        .read_to_end(&mut read)?;
+    source.take(longest.saturating_add(1)).read_to_end(&mut read)?;
     if read.len() as u64 > longest {
-        return Err(io::Error::other(format!(
-            "it is longer than {}",
-            size(longest)
-        )));
+        return Err(io::Error::other(format!("it is longer than {}", size(longest))));
     }
     Ok(read)
 }
@@ -73,10 +68,7 @@ mod tests {
     #[test]
     fn a_byte_that_is_not_utf_8_is_named_with_its_line() {
         let said = text_of(b"a\nb\xff\nc".to_vec()).unwrap_err().to_string();
-        assert_eq!(
-            said,
-            "line 2 is not UTF-8 (byte 0xff): save the file as UTF-8"
-        );
+        assert_eq!(said, "line 2 is not UTF-8 (byte 0xff): save the file as UTF-8");
         assert_eq!(text_of("µs\n".into()).unwrap(), "µs\n");
     }
 }

@@ -309,10 +309,7 @@ impl Decisions {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a figure for people needs no more than 53 bits")]
 fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
@@ -415,13 +412,7 @@ pub enum Traced {
 
 impl Traced {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Sent,
-        Self::Resent,
-        Self::Lost,
-        Self::Arrived,
-        Self::Acked,
-    ];
+    pub const ALL: [Self; 5] = [Self::Sent, Self::Resent, Self::Lost, Self::Arrived, Self::Acked];
 
     /// Its name in files.
     pub const fn name(self) -> &'static str {
@@ -554,10 +545,7 @@ impl Quantity {
 mod real {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[expect(
-        clippy::trivially_copy_pass_by_ref,
-        reason = "the signature is serde's"
-    )]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
     pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(to)
     }

@@ -53,8 +53,7 @@ impl Sheet {
     /// The page.
     pub fn render(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out)
-            .expect("writing to a string cannot fail");
+        self.write(&mut out).expect("writing to a string cannot fail");
         out
     }
 
@@ -77,9 +76,7 @@ impl Sheet {
             part.write(out)?;
         }
         let panels: Vec<(String, Vec<Panel>)> = self.parts.iter().map(Part::panels).collect();
-        let sections = panels
-            .iter()
-            .map(|(id, panels)| (id.as_str(), panels.as_slice()));
+        let sections = panels.iter().map(|(id, panels)| (id.as_str(), panels.as_slice()));
         page::end(out, &page::data::embedded(&self.title, &[], sections))
     }
 }
@@ -121,12 +118,7 @@ impl Part {
             write!(out, r#"<tr class="{}">"#, row.class)?;
             let names = self.head.iter().map(String::as_str);
             for (place, (cell, name)) in row.cells.iter().zip(names).enumerate() {
-                write!(
-                    out,
-                    r#"<td data-name="{}">{}"#,
-                    escaped(name),
-                    escaped(cell)
-                )?;
+                write!(out, r#"<td data-name="{}">{}"#, escaped(name), escaped(cell))?;
                 if place == 0 && !row.note.is_empty() {
                     write!(out, "<small>{}</small>", escaped(&row.note))?;
                 }
@@ -142,10 +134,7 @@ impl Part {
         let panel = |chart: &Chart| {
             let mut chart = chart.clone();
             chart.id = format!("{}-{}", self.id, chart.id);
-            Panel {
-                chart,
-                facets: Vec::new(),
-            }
+            Panel { chart, facets: Vec::new() }
         };
         (self.id.clone(), self.charts.iter().map(panel).collect())
     }
@@ -170,11 +159,8 @@ mod tests {
             text: "{ \"QUEUE\": {} }".into(),
             ..Part::default()
         };
-        let sheet = Sheet {
-            title: "Plan".into(),
-            facts: vec!["25 Gb/s".into()],
-            parts: vec![part],
-        };
+        let sheet =
+            Sheet { title: "Plan".into(), facts: vec!["25 Gb/s".into()], parts: vec![part] };
         let page = sheet.render();
         assert!(page.contains("&lt;b&gt;") && page.contains("<small>a &amp; b</small>"));
         assert!(page.contains(r##"<a href="#answer">Answer</a>"##));

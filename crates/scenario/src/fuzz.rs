@@ -27,10 +27,7 @@ pub fn scenario(bytes: &[u8]) -> Result<(), String> {
     let again = read("resolved.toml", &resolved, &[])
         .map_err(|problem| format!("does not read back: {problem}\n{resolved}"))?;
     if again.resolved() != resolved {
-        return Err(format!(
-            "resolves differently:\n{resolved}\n{}",
-            again.resolved()
-        ));
+        return Err(format!("resolves differently:\n{resolved}\n{}", again.resolved()));
     }
     match (scenario.plan(), again.plan()) {
         (Ok(before), Ok(after)) => same_runs(&before, &after),
@@ -72,10 +69,8 @@ fn same_runs(before: &[Experiment], after: &[Experiment]) -> Result<(), String> 
     match (built(first), built(again)) {
         (Ok(one), Ok(other)) if one == other => Ok(()),
         (Ok(_), Ok(_)) => Err("its first run is another when it is resolved".into()),
-        (one, other) => Err(format!(
-            "was planned and is not made: {:?} {:?}",
-            one.err(),
-            other.err()
-        )),
+        (one, other) => {
+            Err(format!("was planned and is not made: {:?} {:?}", one.err(), other.err()))
+        }
     }
 }

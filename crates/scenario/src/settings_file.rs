@@ -22,15 +22,9 @@ pub struct SettingsTable {
 impl SettingsTable {
     /// Reads the text of a file that is called `name` in what is wrong with it.
     pub fn parse(name: &str, text: &str) -> Result<Self, Problem> {
-        let source = Arc::new(Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            folder: None,
-        });
-        Ok(Self {
-            table: Table::parse(&source)?,
-            loc: Location { source, span: 0..0 },
-        })
+        let source =
+            Arc::new(Source { name: name.to_owned(), text: text.to_owned(), folder: None });
+        Ok(Self { table: Table::parse(&source)?, loc: Location { source, span: 0..0 } })
     }
 
     /// Sets all settings of `part` that the table names. It may have the tables `below` as well, and
@@ -63,10 +57,9 @@ impl SettingsTable {
     pub fn tables(&self, key: &str) -> Result<Vec<Self>, Problem> {
         match self.table.get(key) {
             None => Ok(Vec::new()),
-            Some(Node {
-                value: Value::List(items),
-                ..
-            }) => items.iter().map(|node| below(key, node)).collect(),
+            Some(Node { value: Value::List(items), .. }) => {
+                items.iter().map(|node| below(key, node)).collect()
+            }
             Some(node) => {
                 let message = format!("`{key}` is {}, and should be a list of tables", node.noun());
                 let help = format!("write each as [[{key}]]");
@@ -89,10 +82,7 @@ impl SettingsTable {
 
 fn below(key: &str, node: &Node) -> Result<SettingsTable, Problem> {
     match &node.value {
-        Value::Table(table) => Ok(SettingsTable {
-            table: table.clone(),
-            loc: node.loc.clone(),
-        }),
+        Value::Table(table) => Ok(SettingsTable { table: table.clone(), loc: node.loc.clone() }),
         _ => {
             let message = format!("`{key}` is {}, and should be a table", node.noun());
             let help = "keys and values in braces, or below a header";
@@ -177,42 +167,17 @@ mod tests {
     #[test]
     fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
         let cases = [
-            (
-                "\ndeley = \"3us\"",
-                "unknown key `deley`",
-                (2, 1),
-                "did you mean `delay`?",
-            ),
-            (
-                "colour = \"bleu\"",
-                "there is no colour `bleu`",
-                (1, 10),
-                "did you mean `blue`?",
-            ),
-            (
-                "colour = \"red\"",
-                "there is no colour `red`",
-                (1, 10),
-                "known: blue, green",
-            ),
-            (
-                "delay = 3",
-                "`delay`: `3` has no unit",
-                (1, 9),
-                "accepted: a time",
-            ),
+            ("\ndeley = \"3us\"", "unknown key `deley`", (2, 1), "did you mean `delay`?"),
+            ("colour = \"bleu\"", "there is no colour `bleu`", (1, 10), "did you mean `blue`?"),
+            ("colour = \"red\"", "there is no colour `red`", (1, 10), "known: blue, green"),
+            ("delay = 3", "`delay`: `3` has no unit", (1, 9), "accepted: a time"),
             (
                 "more = 1",
                 "`more` is a number, and should be a list of tables",
                 (1, 8),
                 "write each",
             ),
-            (
-                "more = [1]",
-                "`more` is a number, and should be a table",
-                (1, 9),
-                "keys and values",
-            ),
+            ("more = [1]", "`more` is a number, and should be a table", (1, 9), "keys and values"),
         ];
         for (text, message, position, help) in cases {
             let problem = read(text).unwrap_err();

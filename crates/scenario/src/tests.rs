@@ -11,10 +11,7 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 pub(crate) const FILES: [(&str, &str); 5] = [
-    (
-        "everything.toml",
-        include_str!("../testdata/everything.toml"),
-    ),
+    ("everything.toml", include_str!("../testdata/everything.toml")),
     ("lossless.toml", include_str!("../testdata/lossless.toml")),
     ("minimal.toml", include_str!("../testdata/minimal.toml")),
     ("profiles.toml", include_str!("../testdata/profiles.toml")),
@@ -33,18 +30,13 @@ fn read(name: &str, overrides: &[&str]) -> Result<Scenario, Problem> {
 
 /// What a plan comes to: everything that the simulator is given, for each run.
 fn given(scenario: &Scenario) -> Vec<String> {
-    let runs = scenario
-        .plan()
-        .unwrap_or_else(|problem| panic!("{problem}"));
+    let runs = scenario.plan().unwrap_or_else(|problem| panic!("{problem}"));
     let one = |run: Experiment| {
         let built = run.build().unwrap_or_else(|problem| panic!("{problem}"));
         // What is planned can begin.
         let begun = tidegate_sim::run::run(&built.setup, &AtomicBool::new(true));
         begun.unwrap_or_else(|error| panic!("{}: {error}", run.label));
-        format!(
-            "{} {} {:?} {} {built:?}",
-            run.id, run.label, run.point, run.seed
-        )
+        format!("{} {} {:?} {} {built:?}", run.id, run.label, run.point, run.seed)
     };
     runs.into_iter().map(one).collect()
 }
@@ -70,10 +62,7 @@ fn what_is_resolved_reads_back_as_the_same_runs() {
 fn the_runs_of_a_sweep_are_in_its_order_with_labels_and_ids() {
     let scenario = read("sweep.toml", &[]).unwrap();
     let runs = scenario.plan().unwrap();
-    let found: Vec<_> = runs
-        .iter()
-        .map(|run| (run.id.as_str(), run.label.as_str()))
-        .collect();
+    let found: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.label.as_str())).collect();
     let expected = [
         ("tcn-load-0.3-s7", "TCN, load 0.3"),
         ("tcn-load-0.3-s8", "TCN, load 0.3"),
@@ -83,10 +72,7 @@ fn the_runs_of_a_sweep_are_in_its_order_with_labels_and_ids() {
     ];
     assert_eq!(found[..5], expected);
     assert_eq!(runs.len(), 12);
-    assert_eq!(
-        runs[11].overrides()[..2],
-        ["sweep={}", "switch.marking={ kind = \"mq-ecn\" }"]
-    );
+    assert_eq!(runs[11].overrides()[..2], ["sweep={}", "switch.marking={ kind = \"mq-ecn\" }"]);
 }
 
 #[test]
@@ -110,59 +96,24 @@ fn the_overrides_of_a_run_give_it_alone() {
 fn overrides_set_values_tables_and_entries_of_lists() {
     let built = |overrides: &[&str]| {
         let scenario = read("sweep.toml", overrides).unwrap_or_else(|problem| panic!("{problem}"));
-        let runs = scenario
-            .plan()
-            .unwrap_or_else(|problem| panic!("{problem}"));
+        let runs = scenario.plan().unwrap_or_else(|problem| panic!("{problem}"));
         (runs[0].build().unwrap().setup, runs.len())
     };
     let (setup, runs) = built(&["sweep={}", "runs=1", "switch.marking.kind=tcn"]);
     assert_eq!((setup.switch.marking.name(), runs), ("tcn", 1));
-    assert_eq!(
-        setup.switch.marking.value("threshold").as_deref(),
-        Some("78us")
-    );
-    let (setup, _) = built(&[
-        "sweep={}",
-        "switch.marking={ kind = \"tcn\", threshold = \"1ms\" }",
-    ]);
-    assert_eq!(
-        setup.switch.marking.value("threshold").as_deref(),
-        Some("1ms")
-    );
+    assert_eq!(setup.switch.marking.value("threshold").as_deref(), Some("78us"));
+    let (setup, _) = built(&["sweep={}", "switch.marking={ kind = \"tcn\", threshold = \"1ms\" }"]);
+    assert_eq!(setup.switch.marking.value("threshold").as_deref(), Some("1ms"));
     // A kind that stays keeps its settings, and one that changes loses them.
-    let both = [
-        "sweep={}",
-        "switch.buffer.limit=9KB",
-        "switch.buffer.kind=per-port",
-    ];
-    assert_eq!(
-        built(&both).0.switch.buffer.value("limit").as_deref(),
-        Some("9KB")
-    );
-    let away = [
-        "sweep={}",
-        "switch.buffer.kind=pfc",
-        "switch.buffer.kind=per-port",
-    ];
-    assert_eq!(
-        built(&away).0.switch.buffer.value("limit").as_deref(),
-        Some("300KB")
-    );
+    let both = ["sweep={}", "switch.buffer.limit=9KB", "switch.buffer.kind=per-port"];
+    assert_eq!(built(&both).0.switch.buffer.value("limit").as_deref(), Some("9KB"));
+    let away = ["sweep={}", "switch.buffer.kind=pfc", "switch.buffer.kind=per-port"];
+    assert_eq!(built(&away).0.switch.buffer.value("limit").as_deref(), Some("300KB"));
     // What is of no kind stays.
-    let dcqcn = [
-        "sweep={}",
-        "transport.opening=handshake",
-        "transport.kind=dcqcn",
-    ];
-    assert_eq!(
-        built(&dcqcn).0.opening,
-        tidegate_sim::setup::Opening::Handshake
-    );
-    let (setup, runs) = built(&[
-        "traffic.0.flows=3",
-        "traffic.1.fan-in=2",
-        "sweep.scheme=[{ seed = 4 }]",
-    ]);
+    let dcqcn = ["sweep={}", "transport.opening=handshake", "transport.kind=dcqcn"];
+    assert_eq!(built(&dcqcn).0.opening, tidegate_sim::setup::Opening::Handshake);
+    let (setup, runs) =
+        built(&["traffic.0.flows=3", "traffic.1.fan-in=2", "sweep.scheme=[{ seed = 4 }]"]);
     assert_eq!((setup.flows.len(), setup.seed, runs), (5, 4, 4));
     let (setup, _) = built(&["sweep={}", "transport.accounting.per_packet=50"]);
     assert_eq!(setup.accounting.per_packet, 50);
@@ -180,14 +131,8 @@ fn the_load_follows_the_topology_unless_it_is_set_otherwise() {
         runs[0].build().unwrap().setup.flows[199].start
     };
     // Four hosts and two spines of the same speed: 2 to 1.
-    assert_eq!(
-        last(&[]),
-        last(&["traffic.0.link=10Gbps", "traffic.0.oversubscription=2"])
-    );
-    assert_eq!(
-        last(&["traffic.0.link=hosts", "traffic.0.oversubscription=fabric"]),
-        last(&[])
-    );
+    assert_eq!(last(&[]), last(&["traffic.0.link=10Gbps", "traffic.0.oversubscription=2"]));
+    assert_eq!(last(&["traffic.0.link=hosts", "traffic.0.oversubscription=fabric"]), last(&[]));
     // Faster hosts do not make the uplinks faster, which the load is of.
     assert_eq!(last(&["topology.host_rate=20Gbps"]), last(&[]));
     assert_ne!(last(&["topology.fabric_rate=20Gbps"]), last(&[]));
@@ -203,10 +148,7 @@ fn labels_are_short_and_tell_points_apart() {
         let runs = runs.unwrap_or_else(|problem| panic!("{problem}"));
         runs.into_iter().map(|run| run.label).collect()
     };
-    assert_eq!(
-        labels("switch.marking.kind = ['tcn', 'codel']"),
-        ["tcn", "codel"]
-    );
+    assert_eq!(labels("switch.marking.kind = ['tcn', 'codel']"), ["tcn", "codel"]);
     assert_eq!(
         labels("'switch.marking' = [{ kind = 'tcn' }, { kind = 'codel' }]"),
         ["tcn", "codel"]
@@ -249,10 +191,7 @@ fn flows_that_pfc_leaves_out_are_warned_of() {
     };
     assert!(warnings("").starts_with("flows of service 0 wait without limit: `bypass`"));
     assert_eq!(warnings(", bypass = []"), "");
-    assert_eq!(
-        warnings(", egress = { kind = 'per-port', limit = '1MB' }"),
-        ""
-    );
+    assert_eq!(warnings(", egress = { kind = 'per-port', limit = '1MB' }"), "");
 }
 
 #[test]
@@ -269,20 +208,11 @@ fn axes_that_undo_each_other_are_refused() {
             "'switch.marking' = [{ kind = 'tcn' }]\n",
             "b = [{ switch.marking = { kind = 'codel' } }]\n",
         ),
-        (
-            "a = [{ seed = 1, traffic.0.load = 0.3 }]\n",
-            "'traffic.0.load' = [0.5]\n",
-        ),
-        (
-            "'transport.rto_min' = ['5ms']\n",
-            "transport.kind = ['dcqcn']\n",
-        ),
+        ("a = [{ seed = 1, traffic.0.load = 0.3 }]\n", "'traffic.0.load' = [0.5]\n"),
+        ("'transport.rto_min' = ['5ms']\n", "transport.kind = ['dcqcn']\n"),
     ] {
         let error = read(&format!("{first}{second}")).unwrap_err().to_string();
-        assert!(
-            error.contains("sets again after it"),
-            "{first}{second}{error}"
-        );
+        assert!(error.contains("sets again after it"), "{first}{second}{error}");
         assert!(error.contains("axes.toml:"), "{error}");
     }
     // What comes after a table changes a key of it, and keys of any kind outlive one.
@@ -310,16 +240,13 @@ fn an_override_is_not_lost_to_another_kind() {
     // The axis itself is replaced by a whole table.
     let scenario = read("'tcn', 'codel'", &[base]).unwrap();
     assert_eq!(scenario.points(), 1);
-    let error = read("'codel', 'ecn-sharp'", &[threshold])
-        .unwrap_err()
-        .to_string();
+    let error = read("'codel', 'ecn-sharp'", &[threshold]).unwrap_err().to_string();
     assert!(error.contains("would have no effect"), "{error}");
     assert!(error.contains("--set 'switch.marking={ kind"), "{error}");
     // A sweep that is replaced undoes nothing, in whatever order.
-    for overrides in [
-        [threshold, "switch.marking.kind=tcn"],
-        ["switch.marking.kind=tcn", threshold],
-    ] {
+    for overrides in
+        [[threshold, "switch.marking.kind=tcn"], ["switch.marking.kind=tcn", threshold]]
+    {
         let scenario = read("'codel', 'ecn-sharp'", &overrides).unwrap();
         assert_eq!(scenario.points(), 1);
         assert_eq!(scenario.notes.len(), 1, "{:?}", scenario.notes);
@@ -358,14 +285,7 @@ fn queues_of_hosts_are_observed_by_the_names_of_their_links() {
         let text = format!("{BASE}[observe]\nports = {ports}\nseries = {{ queues = {ports} }}\n");
         let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
         let scenario = Scenario::parse("hosts.toml", &text, &sets).unwrap();
-        let observe = scenario
-            .plan()
-            .unwrap()
-            .remove(0)
-            .build()
-            .unwrap()
-            .setup
-            .observe;
+        let observe = scenario.plan().unwrap().remove(0).build().unwrap().setup.observe;
         let Which::Only(ports) = observe.ports else {
             panic!("{:?} instead of names", observe.ports);
         };
@@ -409,17 +329,11 @@ fn the_outline_says_what_switches_and_hosts_hold() {
     let [scheduler, buffer, nic] = outline(&sets);
     assert_eq!(scheduler, "dwrr: quanta 3 × 1500");
     assert!(buffer.starts_with("dynamic-threshold: "), "{buffer}");
-    assert!(
-        buffer.contains("pool size 1.536MB") && buffer.contains("alpha 4/1/1"),
-        "{buffer}"
-    );
+    assert!(buffer.contains("pool size 1.536MB") && buffer.contains("alpha 4/1/1"), "{buffer}");
     assert_eq!(nic, "fq: a queue for each connection, limit output 1MiB");
     let sets = [
         "transport.profile=linux",
         "nic={ marking = { kind = 'tcn' }, scheduler = { kind = 'sp', queues = 2 } }",
     ];
-    assert_eq!(
-        outline(&sets)[2],
-        "marking tcn; sp: queues 2, order lowest-first; unlimited"
-    );
+    assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2, order lowest-first; unlimited");
 }

@@ -122,14 +122,7 @@ impl<W: Write> LinkCapture<W> {
             return Ok(());
         }
         self.written += 1;
-        let Captured {
-            src,
-            dst,
-            slot,
-            packet,
-            body,
-            ..
-        } = &ahead.value;
+        let Captured { src, dst, slot, packet, body, .. } = &ahead.value;
         // Ports name connections; more than there are ports share them.
         let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;
         let (src_port, dst_port) = match packet.end().side() {
@@ -147,10 +140,7 @@ impl<W: Write> LinkCapture<W> {
                 len: packet.probe_bytes().saturating_sub(ECHO_HEADERS),
                 ecn: packet.header.ecn,
             }),
-            Content::Roce(packet) => Body::Roce {
-                packet,
-                payload: self.payload,
-            },
+            Content::Roce(packet) => Body::Roce { packet, payload: self.payload },
             Content::Tcp(segment) => Body::Tcp(segment),
         };
         let view = PacketView {
@@ -239,10 +229,7 @@ impl<W: Write> Recorder for LinkCapture<W> {
     }
 
     fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
-        self.ahead.push(Reverse(ByKey {
-            key: (at, link, self.noted),
-            value: *captured,
-        }));
+        self.ahead.push(Reverse(ByKey { key: (at, link, self.noted), value: *captured }));
         self.noted += 1;
     }
 

@@ -335,10 +335,9 @@ impl Ends {
                 timeouts: source.stats().timeouts as u32,
                 marks: 0,
             },
-            (Self::Tcp([_, sink]), Side::Sink) => Counts {
-                marks: sink.stats().marks_received as u32,
-                ..Counts::default()
-            },
+            (Self::Tcp([_, sink]), Side::Sink) => {
+                Counts { marks: sink.stats().marks_received as u32, ..Counts::default() }
+            }
         }
     }
 }

@@ -28,7 +28,4 @@ impl Flow {
     pub const ENDLESS: u64 = u64::MAX;
 }
 
-const _: () = assert!(
-    size_of::<Flow>() <= 40,
-    "a list of flows is kept for the whole run"
-);
+const _: () = assert!(size_of::<Flow>() <= 40, "a list of flows is kept for the whole run");

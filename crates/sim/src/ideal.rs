@@ -27,11 +27,7 @@ impl Framing {
             let allowed = format!("at most {}", u32::MAX - mss);
             return Err(ConfigError::out_of_range("header", header, allowed));
         }
-        Ok(Self {
-            mss,
-            header,
-            least: 0,
-        })
+        Ok(Self { mss, header, least: 0 })
     }
 
     /// The same, with packets that count as at least `least` bytes long.
@@ -73,9 +69,7 @@ impl Framing {
 
 /// From the first bit of a lone packet of `bytes` leaving to its last bit arriving.
 pub fn transit(network: &Network, path: &[LinkId], bytes: u32) -> Span {
-    let times = path
-        .iter()
-        .map(|&link| network.link(link).rate.time_for(bytes));
+    let times = path.iter().map(|&link| network.link(link).rate.time_for(bytes));
     times.fold(network.path_delay(path), |sum, time| sum + time)
 }
 
@@ -154,13 +148,7 @@ mod tests {
         let mut rng = Rng::new(1, 0);
         let mut below = |limit: u64| rng.next_u64() % limit;
         // 995 Mb/s and 7 bit/s do not take whole picoseconds a byte.
-        let speeds = [
-            995_000_000,
-            1_000_000_000,
-            10_000_000_000,
-            40_000_000_000,
-            7,
-        ];
+        let speeds = [995_000_000, 1_000_000_000, 10_000_000_000, 40_000_000_000, 7];
         let mut slowest_places = [0; 6];
         for round in 0..20_000 {
             let links: Vec<(Rate, Span)> = (0..=below(6))
@@ -195,10 +183,7 @@ mod tests {
         let framing = Framing::new(1460, 40).unwrap();
         let took = completion(&network, &path, 14_600, framing);
         assert_eq!(took, Span::from_ns(13 * 1_200 + 20_000));
-        assert_eq!(
-            completion(&network, &path, 1, framing),
-            transit(&network, &path, 41)
-        );
+        assert_eq!(completion(&network, &path, 1, framing), transit(&network, &path, 41));
         assert_eq!(transit(&network, &path, 1500), Span::from_ns(24_800));
     }
 
@@ -227,9 +212,6 @@ mod tests {
     fn framing_that_cannot_be_is_refused() {
         let error = |mss, header| Framing::new(mss, header).unwrap_err().to_string();
         assert_eq!(error(0, 40), "mss = 0 is out of range; allowed: at least 1");
-        assert_eq!(
-            error(u32::MAX, 1),
-            "header = 1 is out of range; allowed: at most 0"
-        );
+        assert_eq!(error(u32::MAX, 1), "header = 1 is out of range; allowed: at most 0");
     }
 }

@@ -85,12 +85,7 @@ pub struct Capacity {
 impl Network {
     /// A network without links.
     pub const fn new(hosts: u32, switches: u32) -> Self {
-        Self {
-            hosts,
-            switches,
-            links: Vec::new(),
-            tiers: Vec::new(),
-        }
+        Self { hosts, switches, links: Vec::new(), tiers: Vec::new() }
     }
 
     /// Calls the switches from number `first` on `name`, counted from zero. Tiers are named in
@@ -102,12 +97,7 @@ impl Network {
     /// Adds a cable: a link from `a` to `b` and, with the next number, one back.
     pub fn connect(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> LinkId {
         let there = LinkId(self.links.len() as u32);
-        let link = |from, to| Link {
-            from,
-            to,
-            rate,
-            delay,
-        };
+        let link = |from, to| Link { from, to, rate, delay };
         self.links.extend([link(a, b), link(b, a)]);
         there
     }
@@ -223,11 +213,7 @@ impl Network {
         for (host, &count) in cables.iter().enumerate().take(self.hosts as usize) {
             if count != 1 {
                 let found = format!("{count} links at host {host}");
-                return Err(ConfigError::out_of_range(
-                    "link",
-                    found,
-                    "one link per host",
-                ));
+                return Err(ConfigError::out_of_range("link", found, "one link per host"));
             }
         }
         Ok(())
@@ -250,9 +236,7 @@ mod tests {
         assert_eq!(names(&network)[1..4], ["host1", "switch0", "switch1"]);
         network.name_switches(1, "leaf");
         network.name_switches(3, "spine");
-        let expected = [
-            "host0", "host1", "switch0", "leaf0", "leaf1", "spine0", "spine1",
-        ];
+        let expected = ["host0", "host1", "switch0", "leaf0", "leaf1", "spine0", "spine1"];
         assert_eq!(names(&network), expected);
     }
 
@@ -265,19 +249,10 @@ mod tests {
         }
         network.connect(left, right, Rate::from_gbps(10), MICROSECOND);
         network.connect(right, NodeId(2), Rate::from_gbps(4), MICROSECOND);
-        let capacity = |to_hosts, to_switches| Capacity {
-            to_hosts,
-            to_switches,
-        };
+        let capacity = |to_hosts, to_switches| Capacity { to_hosts, to_switches };
         let gigabits = 1_000_000_000;
-        assert_eq!(
-            network.capacity(left),
-            capacity(2 * gigabits, 10 * gigabits)
-        );
-        assert_eq!(
-            network.capacity(right),
-            capacity(4 * gigabits, 10 * gigabits)
-        );
+        assert_eq!(network.capacity(left), capacity(2 * gigabits, 10 * gigabits));
+        assert_eq!(network.capacity(right), capacity(4 * gigabits, 10 * gigabits));
         assert_eq!(network.racks(), [left, left, right]);
     }
 
@@ -296,10 +271,7 @@ mod tests {
     #[test]
     fn a_network_that_cannot_run_says_why() {
         let error = |network: &Network| network.check().unwrap_err().to_string();
-        assert_eq!(
-            error(&Network::new(1, 0)),
-            "hosts = 1 is out of range; allowed: at least 2"
-        );
+        assert_eq!(error(&Network::new(1, 0)), "hosts = 1 is out of range; allowed: at least 2");
         let mut network = Network::new(2, 1);
         network.connect(NodeId(0), NodeId(2), GIGABIT, MICROSECOND);
         assert_eq!(
@@ -312,10 +284,7 @@ mod tests {
             let mut network = network.clone();
             network.connect(NodeId(a), NodeId(b), GIGABIT, MICROSECOND);
             let allowed = "allowed: two different nodes below 3";
-            assert_eq!(
-                error(&network),
-                format!("link = {ends} is out of range; {allowed}")
-            );
+            assert_eq!(error(&network), format!("link = {ends} is out of range; {allowed}"));
         }
     }
 }

@@ -85,9 +85,7 @@ impl Offered {
             starts.add(planned.flow.start);
         }
         offered.span = starts.span();
-        let endless = plan
-            .iter()
-            .filter(|planned| planned.flow.bytes == Flow::ENDLESS);
+        let endless = plan.iter().filter(|planned| planned.flow.bytes == Flow::ENDLESS);
         offered.endless = endless.count() as u64;
         for (link, &amount) in bytes.iter().enumerate() {
             let together = load(&setup.network, link, amount, offered.span);
@@ -112,8 +110,7 @@ impl Offered {
     /// The busiest of the links that get more than they can carry from random arrivals or from a list,
     /// if any does. Bursts and long flows are there to fill a link, and are not judged alone.
     pub fn overload(&self) -> Option<(LinkId, f64)> {
-        self.highest(|link| self.is_steady[link])
-            .filter(|&(_, load)| load > FULL)
+        self.highest(|link| self.is_steady[link]).filter(|&(_, load)| load > FULL)
     }
 
     fn highest(&self, is_meant: impl Fn(usize) -> bool) -> Option<(LinkId, f64)> {
@@ -209,8 +206,7 @@ impl<'a> Part<'a> {
         self.packets += packets;
         if let Some(choice) = path {
             let mut links = Vec::new();
-            self.routes
-                .path_by_choice(flow.src, flow.dst, choice, 0, &mut links)?;
+            self.routes.path_by_choice(flow.src, flow.dst, choice, 0, &mut links)?;
             for link in links {
                 self.on_paths[link.index()] += wire;
             }
@@ -285,9 +281,7 @@ fn endless_hops(setup: &Setup, routes: &Routes) -> f64 {
         routes.path(flow.src, flow.dst, 0, &mut path);
         let line = setup.network.bottleneck(&path).map_or(0, Rate::as_bps);
         let share = real(line) / f64::from(sharing[&flow.dst].max(1));
-        let rate = flow
-            .rate
-            .map_or(share, |rate| share.min(real(rate.as_bps())));
+        let rate = flow.rate.map_or(share, |rate| share.min(real(rate.as_bps())));
         let packet = f64::from(setup.accounting.size(payload(setup, flow)));
         let packets = rate * seconds(setup.stop.at - flow.start) / 8.0 / packet;
         hops += packets * real(path.len() as u64) * (1.0 + acks(setup));

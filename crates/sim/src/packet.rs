@@ -24,11 +24,7 @@ impl EndId {
 
     #[inline]
     pub(crate) const fn side(self) -> Side {
-        if self.0 & 1 == 0 {
-            Side::Source
-        } else {
-            Side::Sink
-        }
+        if self.0 & 1 == 0 { Side::Source } else { Side::Sink }
     }
 
     /// The end as ports know it.

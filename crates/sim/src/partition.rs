@@ -25,9 +25,7 @@ impl Partition {
                 has_hosts[link.to.index()] = true;
             }
         }
-        let edges: Vec<usize> = (0..has_hosts.len())
-            .filter(|&node| has_hosts[node])
-            .collect();
+        let edges: Vec<usize> = (0..has_hosts.len()).filter(|&node| has_hosts[node]).collect();
         let count = most.min(edges.len()).clamp(1, usize::from(u16::MAX)) as u64;
         let total: u64 = edges.iter().map(|&edge| links[edge]).sum();
         let mut nodes = vec![NONE; network.nodes() as usize];
@@ -44,16 +42,13 @@ impl Partition {
         for link in network.links() {
             neighbours[link.from.index()].push(link.to.index());
         }
-        let mut others: Vec<usize> = (network.hosts() as usize..nodes.len())
-            .filter(|&node| nodes[node] == NONE)
-            .collect();
+        let mut others: Vec<usize> =
+            (network.hosts() as usize..nodes.len()).filter(|&node| nodes[node] == NONE).collect();
         while !others.is_empty() {
             let waiting = others.len();
             others.retain(|&node| {
-                let mut known = neighbours[node]
-                    .iter()
-                    .map(|&to| nodes[to])
-                    .filter(|&part| part != NONE);
+                let mut known =
+                    neighbours[node].iter().map(|&to| nodes[to]).filter(|&part| part != NONE);
                 let Some(first) = known.next() else {
                     return true;
                 };
@@ -75,10 +70,7 @@ impl Partition {
         for (host, switch) in switch_of.into_iter().enumerate() {
             nodes[host] = switch.map_or(0, |switch: NodeId| nodes[switch.index()]);
         }
-        Self {
-            nodes,
-            count: count as u16,
-        }
+        Self { nodes, count: count as u16 }
     }
 
     /// How many parts there are.
@@ -124,11 +116,7 @@ mod tests {
         let network = leaf_spine::Config::default().build().unwrap();
         for most in 1..20 {
             let partition = Partition::new(&network, most);
-            for link in network
-                .links()
-                .iter()
-                .filter(|link| network.is_host(link.from))
-            {
+            for link in network.links().iter().filter(|link| network.is_host(link.from)) {
                 assert_eq!(partition.of(link.from), partition.of(link.to));
             }
         }
@@ -153,10 +141,7 @@ mod tests {
 
     #[test]
     fn a_pod_is_not_taken_apart() {
-        let config = fat_tree::Config {
-            k: 4,
-            ..fat_tree::Config::default()
-        };
+        let config = fat_tree::Config { k: 4, ..fat_tree::Config::default() };
         let network = config.build().unwrap();
         let partition = Partition::new(&network, 4);
         let crossing = (0..network.links().len() as u32)

@@ -163,11 +163,7 @@ impl LinkPauses {
 /// The queues in which packets of a class wait. The last of `classes` has all those beyond it too.
 pub(crate) fn queues_of(class: u8, classes: u16, last_queue: u8) -> impl Iterator<Item = QueueId> {
     let first = class.min(last_queue);
-    let last = if u16::from(class) + 1 == classes {
-        last_queue
-    } else {
-        first
-    };
+    let last = if u16::from(class) + 1 == classes { last_queue } else { first };
     (first..=last).map(QueueId)
 }
 
@@ -237,10 +233,7 @@ mod tests {
         assert_eq!(counters(5), (2, Span::from_us(18)));
         let results: Vec<_> = link.results(LinkId(4), us(40)).collect();
         assert_eq!(results.len(), 2);
-        assert_eq!(
-            (results[1].of.class, results[1].longest),
-            (5, Span::from_us(18))
-        );
+        assert_eq!((results[1].of.class, results[1].longest), (5, Span::from_us(18)));
     }
 
     #[test]
@@ -251,16 +244,8 @@ mod tests {
         };
         assert_eq!(queues(3, 8, 7), [3]);
         assert_eq!(queues(7, 8, 7), [7]);
-        assert_eq!(
-            queues(5, 8, 3),
-            [3],
-            "classes beyond the last queue wait there"
-        );
-        assert_eq!(
-            queues(1, 2, 4),
-            [1, 2, 3, 4],
-            "the last class has those beyond it"
-        );
+        assert_eq!(queues(5, 8, 3), [3], "classes beyond the last queue wait there");
+        assert_eq!(queues(1, 2, 4), [1, 2, 3, 4], "the last class has those beyond it");
         assert_eq!(queues(0, 1, 0), [0]);
     }
 }

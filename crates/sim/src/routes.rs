@@ -136,9 +136,7 @@ impl Routes {
         }
         let mut choice = Some(choice);
         self.walk(src, dst, out, |fork| {
-            choice
-                .take()
-                .unwrap_or_else(|| self.ecmp.choose(hash, fork))
+            choice.take().unwrap_or_else(|| self.ecmp.choose(hash, fork))
         });
         Ok(())
     }
@@ -212,10 +210,7 @@ impl Routes {
             }
         }
         // The links to hosts come last of all.
-        let highest = self
-            .next_hops
-            .iter()
-            .map(|hop| levels[hop.link.index()] + 1);
+        let highest = self.next_hops.iter().map(|hop| levels[hop.link.index()] + 1);
         let highest = highest.max().unwrap_or(0);
         for uplink in &self.uplinks {
             levels[Network::reverse(uplink.link).index()] = highest;
@@ -301,11 +296,7 @@ impl Routes {
             let next_hops = self.shortest(row, at).count() as u32; // fewer than 2^32 links
             let choice = if next_hops > 1 {
                 let node = NodeId(self.uplinks.len() as u32 + at);
-                choose(&Fork {
-                    node,
-                    links,
-                    next_hops,
-                })
+                choose(&Fork { node, links, next_hops })
             } else {
                 0
             };
@@ -349,11 +340,7 @@ impl Routes {
     /// The switches with hosts, those together whose cables lead to the same switches: every other switch is
     /// as far from one of them as from another.
     fn twins(&self) -> Vec<Vec<u32>> {
-        let mut edges: Vec<u32> = self
-            .uplinks
-            .iter()
-            .filter_map(|uplink| uplink.switch)
-            .collect();
+        let mut edges: Vec<u32> = self.uplinks.iter().filter_map(|uplink| uplink.switch).collect();
         edges.sort_unstable();
         edges.dedup();
         let mut twins: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
@@ -403,10 +390,7 @@ impl Routes {
             (Some(row), Some(switch)) => row[switch as usize] != UNREACHABLE,
             _ => network.link(self.uplinks[0].link).to == host.node(),
         };
-        match (1..network.hosts())
-            .map(HostId)
-            .find(|&host| !reached(host))
-        {
+        match (1..network.hosts()).map(HostId).find(|&host| !reached(host)) {
             None => Ok(()),
             Some(host) => {
                 let [from, to] = [origin, host].map(|host| network.name(host.node()));
@@ -444,10 +428,7 @@ impl Turns {
             let links = routes.next_hops_from(switch).len();
             words += links * links.div_ceil(64);
         }
-        let mut turns = Self {
-            first,
-            bits: vec![0_u64; words],
-        };
+        let mut turns = Self { first, bits: vec![0_u64; words] };
         let mut nearer = Vec::new();
         let mut is_new = vec![true; switches];
         for twins in routes.twins() {
@@ -558,17 +539,12 @@ const fn finish(mut z: u64) -> u64 {
 }
 
 fn uplinks(network: &Network) -> Vec<Uplink> {
-    let none = Uplink {
-        link: LinkId(0),
-        switch: None,
-    };
+    let none = Uplink { link: LinkId(0), switch: None };
     let mut uplinks = vec![none; network.hosts() as usize];
     for (number, link) in (0..).zip(network.links()) {
         if network.is_host(link.from) {
-            uplinks[link.from.index()] = Uplink {
-                link: LinkId(number),
-                switch: link.to.0.checked_sub(network.hosts()),
-            };
+            uplinks[link.from.index()] =
+                Uplink { link: LinkId(number), switch: link.to.0.checked_sub(network.hosts()) };
         }
     }
     uplinks
@@ -578,10 +554,7 @@ fn uplinks(network: &Network) -> Vec<Uplink> {
 fn next_hops(network: &Network) -> (Vec<u32>, Vec<NextHop>) {
     let switch = |node: NodeId| node.0.checked_sub(network.hosts());
     let between = |(number, link): (u32, &Link)| {
-        let hop = NextHop {
-            link: LinkId(number),
-            to: switch(link.to)?,
-        };
+        let hop = NextHop { link: LinkId(number), to: switch(link.to)? };
         Some((switch(link.from)?, hop))
     };
     let mut next_hops: Vec<(u32, NextHop)> =

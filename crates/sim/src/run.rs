@@ -132,13 +132,10 @@ fn run_on<E: Engine>(
         engine.capture(recording);
     }
     if let Some(Recording::Links(recorder)) = &mut recording {
-        let payloads = setup
-            .transports
-            .iter()
-            .filter_map(|transport| match transport {
-                Transport::Dcqcn(config) => Some(config.payload),
-                Transport::Tcp(_) => None,
-            });
+        let payloads = setup.transports.iter().filter_map(|transport| match transport {
+            Transport::Dcqcn(config) => Some(config.payload),
+            Transport::Tcp(_) => None,
+        });
         payloads.for_each(|payload| recorder.set_payload(payload));
     }
     let mut observer = Observer::new(setup, &engine)?;
@@ -174,10 +171,7 @@ fn run_on<E: Engine>(
         }
         steps = steps.wrapping_add(1);
         if steps.is_multiple_of(STEPS_PER_STATUS) {
-            report(Status {
-                now: engine.now(),
-                finished: engine.tally().finished,
-            });
+            report(Status { now: engine.now(), finished: engine.tally().finished });
         }
     };
     while end == End::TimeUp
@@ -206,9 +200,8 @@ fn run_on<E: Engine>(
     engine.end_run(ended_at);
     let observations = observer.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
-    let (links, ports) = links
-        .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
-        .unzip();
+    let (links, ports) =
+        links.map(|link| (link.count, link.port.map(|port| port.stats().clone()))).unzip();
     let (pauses, deadlocks) = (engine.class_pauses(closed), engine.deadlocks());
     Ok(Outcome {
         flows: engine.take_results(),
@@ -351,17 +344,10 @@ mod tests {
     fn a_capture_is_the_same_on_both_engines() {
         fn captured<E: Engine>(setup: &Setup) -> (Outcome, Notes) {
             let links = 0..setup.network.links().len() as u32;
-            let mut notes = Notes {
-                links: links.map(LinkId).collect(),
-                all: Vec::new(),
-            };
+            let mut notes = Notes { links: links.map(LinkId).collect(), all: Vec::new() };
             let interrupt = AtomicBool::new(false);
-            let outcome = run_on::<E>(
-                setup,
-                &interrupt,
-                Some(Recording::Links(&mut notes)),
-                &mut |_| {},
-            );
+            let outcome =
+                run_on::<E>(setup, &interrupt, Some(Recording::Links(&mut notes)), &mut |_| {});
             notes.all.sort();
             (outcome.unwrap(), notes)
         }
@@ -376,10 +362,6 @@ mod tests {
         assert_eq!(fast.fingerprint(), slow.fingerprint());
         let marking = fast.ports.iter().flatten();
         let marking = marking.filter(|port| port.total_marks() > 0).count();
-        assert!(
-            marking > 2 && fast.tally.dropped > 0,
-            "{marking}, {:?}",
-            fast.tally
-        );
+        assert!(marking > 2 && fast.tally.dropped > 0, "{marking}, {:?}", fast.tally);
     }
 }

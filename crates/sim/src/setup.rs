@@ -130,29 +130,19 @@ pub struct Accounting {
 impl Default for Accounting {
     /// IP lengths: 40 bytes of headers, as in ns-2.
     fn default() -> Self {
-        Self {
-            per_packet: 40,
-            least: 0,
-        }
+        Self { per_packet: 40, least: 0 }
     }
 }
 
 impl Accounting {
     /// Ethernet with its preamble and gap: 38 bytes around the IP packet, at least 84.
-    pub const ETHERNET: Self = Self {
-        per_packet: 78,
-        least: 84,
-    };
+    pub const ETHERNET: Self = Self { per_packet: 78, least: 84 };
 
     /// The size of a packet with this payload.
     #[inline]
     pub const fn size(self, payload: u32) -> u32 {
         let size = payload + self.per_packet as u32;
-        if size < self.least as u32 {
-            self.least as u32
-        } else {
-            size
-        }
+        if size < self.least as u32 { self.least as u32 } else { size }
     }
 
     /// The size of an IP packet of this length, whatever headers are in it. No packet is empty.
@@ -232,24 +222,14 @@ impl HostReceive {
     /// Says which setting cannot be used, if any.
     pub fn check(&self) -> Result<(), ConfigError> {
         let waits = self.interrupt_delay > Span::ZERO;
-        if let Some(gro) = self
-            .gro
-            .filter(|gro| gro.0 == 0 || gro.0 > MAX_MERGED || !waits)
-        {
+        if let Some(gro) = self.gro.filter(|gro| gro.0 == 0 || gro.0 > MAX_MERGED || !waits) {
             let allowed = "1 B to 1 GiB with an interrupt_delay above 0s: only packets of one interrupt \
                            are merged";
             return Err(ConfigError::out_of_range("gro", gro, allowed));
         }
-        if let Some(frames) = self
-            .interrupt_frames
-            .filter(|&frames| frames == 0 || !waits)
-        {
+        if let Some(frames) = self.interrupt_frames.filter(|&frames| frames == 0 || !waits) {
             let allowed = "at least 1, with an interrupt_delay above 0s";
-            return Err(ConfigError::out_of_range(
-                "interrupt_frames",
-                frames,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("interrupt_frames", frames, allowed));
         }
         let longest = self.interrupt_delay.max(self.packet_time).max(self.jitter);
         if longest > MAX_HOST_TIME {
@@ -286,11 +266,7 @@ pub struct Stop {
 impl Default for Stop {
     /// When every flow is finished, or stuck for two minutes: TCP waits for one at most.
     fn default() -> Self {
-        Self {
-            at: Time::MAX,
-            finished: None,
-            stalled: Span::from_secs(120),
-        }
+        Self { at: Time::MAX, finished: None, stalled: Span::from_secs(120) }
     }
 }
 
@@ -379,10 +355,7 @@ impl Setup {
 
     /// Has all hosts speak this TCP, as senders and as receivers.
     pub fn set_tcp(&mut self, stack: &Stack) {
-        let tcp = Tcp {
-            source: stack.clone(),
-            sink: stack.clone(),
-        };
+        let tcp = Tcp { source: stack.clone(), sink: stack.clone() };
         self.transports = vec![Transport::Tcp(Box::new(tcp))];
     }
 
@@ -419,11 +392,7 @@ impl Setup {
         }
         if !self.paths.is_empty() && self.paths.len() != self.flows.len() {
             let allowed = format!("{}: one for each flow", self.flows.len());
-            return Err(ConfigError::out_of_range(
-                "paths",
-                self.paths.len(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("paths", self.paths.len(), allowed));
         }
         for (flow, Pauses { message, pause }) in &self.pauses {
             if *flow as usize >= self.flows.len() || *message == 0 || *pause == Span::ZERO {
@@ -454,13 +423,10 @@ impl Setup {
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
         }
         self.observe.check(self)?;
-        let stacks = self
-            .transports
-            .iter()
-            .filter_map(|transport| match transport {
-                Transport::Dcqcn(_) => None,
-                Transport::Tcp(tcp) => Some([&tcp.source.config, &tcp.sink.config]),
-            });
+        let stacks = self.transports.iter().filter_map(|transport| match transport {
+            Transport::Dcqcn(_) => None,
+            Transport::Tcp(tcp) => Some([&tcp.source.config, &tcp.sink.config]),
+        });
         if stacks.flatten().any(|stack| stack.reader == Reader::Manual) {
             let allowed = "immediate: no application here reads";
             return Err(ConfigError::out_of_range("reader", "manual", allowed));

@@ -11,10 +11,7 @@ pub(crate) struct Slab<T> {
 
 impl<T: Copy> Slab<T> {
     pub(crate) const fn new() -> Self {
-        Self {
-            values: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { values: Vec::new(), free: Vec::new() }
     }
 
     /// Stores a value and returns its number.

@@ -190,9 +190,7 @@ pub(crate) trait Engine: Sized {
     /// What became of each flow.
     fn take_results(&mut self) -> Vec<FlowResult> {
         let mut parts = self.worlds_mut();
-        let mut parts = parts
-            .by_ref()
-            .map(|world| std::mem::take(&mut world.hosts.results));
+        let mut parts = parts.by_ref().map(|world| std::mem::take(&mut world.hosts.results));
         let mut all = parts.next().unwrap_or_default();
         for part in parts {
             for (result, other) in all.iter_mut().zip(&part) {
@@ -326,11 +324,7 @@ trait ByBucket: Engine {
                 self.skip_to(next.min(until));
             }
         }
-        if self.now() >= until {
-            Progress::Reached
-        } else {
-            Progress::Going
-        }
+        if self.now() >= until { Progress::Reached } else { Progress::Going }
     }
 
     /// [`Engine::reach`].
@@ -366,9 +360,7 @@ impl Engine for BucketEngine {
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let world = World::new(setup, |plan| Buckets::new(plan, setup.horizon()))?;
-        Ok(Self {
-            worker: Worker::new(setup, world),
-        })
+        Ok(Self { worker: Worker::new(setup, world) })
     }
 
     fn worlds(&self) -> impl Iterator<Item = &World<Buckets>> {
@@ -543,9 +535,7 @@ impl Engine for HeapEngine {
     type Calendar = Heap;
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
-        Ok(Self {
-            world: World::new(setup, |_| Heap::default())?,
-        })
+        Ok(Self { world: World::new(setup, |_| Heap::default())? })
     }
 
     fn worlds(&self) -> impl Iterator<Item = &World<Heap>> {

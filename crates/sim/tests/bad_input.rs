@@ -21,10 +21,7 @@ fn outcome(setup: &Setup) -> Outcome {
 
 /// A run of one flow that has no mistake.
 fn good() -> Setup {
-    setup(
-        star(3, Span::from_us(5)),
-        vec![flow(Time::ZERO, 0, 1, 10_000)],
-    )
+    setup(star(3, Span::from_us(5)), vec![flow(Time::ZERO, 0, 1, 10_000)])
 }
 
 /// Both engines refuse the setup, with the same words.
@@ -39,10 +36,7 @@ fn assert_refused(change: impl FnOnce(&mut Setup), beginning: &str) {
     let mut setup = good();
     change(&mut setup);
     let found = refusal(&setup);
-    assert!(
-        found.starts_with(beginning),
-        "{found}\ninstead of {beginning}"
-    );
+    assert!(found.starts_with(beginning), "{found}\ninstead of {beginning}");
 }
 
 #[test]
@@ -51,10 +45,7 @@ fn a_network_that_cannot_route_is_refused() {
     let mut parted = Network::new(2, 2);
     parted.connect(NodeId(0), NodeId(2), rate, delay);
     parted.connect(NodeId(1), NodeId(3), rate, delay);
-    assert_refused(
-        |setup| setup.network = parted,
-        "path = none from host0 to host1",
-    );
+    assert_refused(|setup| setup.network = parted, "path = none from host0 to host1");
     let mut loose = Network::new(2, 1);
     loose.connect(NodeId(0), NodeId(2), rate, delay);
     assert_refused(|setup| setup.network = loose, "link = 0 links at host 1");
@@ -73,10 +64,7 @@ fn a_link_that_takes_no_time_is_refused() {
     assert_refused(
         |setup| {
             setup.network = star(3, Span::ZERO);
-            setup.accounting = Accounting {
-                per_packet: 0,
-                least: 0,
-            };
+            setup.accounting = Accounting { per_packet: 0, least: 0 };
         },
         "accounting = 0s",
     );
@@ -115,27 +103,18 @@ fn transports_that_cannot_be_are_refused() {
     assert_refused(with(|config| config.mss = 0), "mss = 0");
     let window = Size::Packets(1 << 30);
     assert!(window.in_bytes(1460) > 1 << 30);
-    assert_refused(
-        with(|config| config.initial_window = Size::Packets(1 << 30)),
-        "initial_window",
-    );
+    assert_refused(with(|config| config.initial_window = Size::Packets(1 << 30)), "initial_window");
     assert_refused(with(|config| config.rto_min = Span::ZERO), "rto_min");
     assert_refused(
         |setup| {
-            let config = dcqcn::Config {
-                payload: 70_000,
-                ..dcqcn::Config::default()
-            };
+            let config = dcqcn::Config { payload: 70_000, ..dcqcn::Config::default() };
             setup.transports = vec![Transport::Dcqcn(Box::new(config))];
         },
         "mss = 70000",
     );
     assert_refused(
         |setup| {
-            let config = pias::Config {
-                thresholds: Vec::new(),
-                ..pias::Config::default()
-            };
+            let config = pias::Config { thresholds: Vec::new(), ..pias::Config::default() };
             setup.tagging = Some(config);
         },
         "thresholds",
@@ -149,10 +128,7 @@ fn a_sender_that_is_slower_than_its_least_rate_is_refused() {
     for (host, rate) in [(0, Rate::from_gbps(10)), (1, Rate::from_gbps(1))] {
         network.connect(NodeId(host), NodeId(2), rate, Span::from_us(1));
     }
-    let config = dcqcn::Config {
-        min_rate: Rate::from_gbps(2),
-        ..dcqcn::Config::default()
-    };
+    let config = dcqcn::Config { min_rate: Rate::from_gbps(2), ..dcqcn::Config::default() };
     let from = |src, dst| Setup {
         transports: vec![Transport::Dcqcn(Box::new(config.clone()))],
         flows: vec![flow(Time::ZERO, src, dst, 10_000)],
@@ -171,10 +147,7 @@ fn ports_that_cannot_be_are_refused() {
     };
     assert_refused(switch("mq-ecn", "fifo", "unlimited"), "scheduler = fifo");
     assert_refused(switch("none", "fifo", "per-port limit=0B"), "limit = 0B");
-    assert_refused(
-        switch("none", "dwrr quanta=1500,0", "unlimited"),
-        "quanta = 0",
-    );
+    assert_refused(switch("none", "dwrr quanta=1500,0", "unlimited"), "quanta = 0");
     let pfc = "pfc classes=4";
     assert_refused(switch("none", "fifo", pfc), "nic = none");
     let nic = ports("none", "fifo", pfc);
@@ -193,15 +166,8 @@ fn probes_paths_and_stops_that_cannot_be_are_refused() {
         class: 0,
     };
     assert_refused(|setup| setup.probes = vec![probe], "probe = 0 to 9");
-    let longest = Probe {
-        dst: HostId(1),
-        bytes: 65_535 - 38,
-        ..probe
-    };
-    let too_long = Probe {
-        bytes: longest.bytes + 1,
-        ..longest
-    };
+    let longest = Probe { dst: HostId(1), bytes: 65_535 - 38, ..probe };
+    let too_long = Probe { bytes: longest.bytes + 1, ..longest };
     let framed = |setup: &mut Setup, probe| {
         setup.accounting = Accounting::ETHERNET;
         setup.probes = vec![probe];
@@ -241,17 +207,11 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
         switch: ports("none", "fifo", "per-port limit=1000B"),
         transports: vec![tcp(host)],
         // The second one fits.
-        flows: vec![
-            flow(Time::ZERO, 0, 1, 10_000),
-            flow(Time::from_us(1), 0, 2, 500),
-        ],
+        flows: vec![flow(Time::ZERO, 0, 1, 10_000), flow(Time::from_us(1), 0, 2, 500)],
         ..good()
     };
     let text = diagnosis(&setup);
-    assert!(
-        text.starts_with("1 flows wait and nothing moves\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("1 flows wait and nothing moves\n"), "{text}");
     let line = "flow 0 from host 0 to host 1: 0 of 10000 bytes received";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("flow 1"), "{text}");
@@ -267,10 +227,7 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     // A sender that gives up ends the run by itself.
     let broken = outcome(&Setup {
         transports: vec![tcp(stack("tcn-sim", "dctcp"))],
-        stop: Stop {
-            stalled: Span::from_secs(3600),
-            ..Stop::default()
-        },
+        stop: Stop { stalled: Span::from_secs(3600), ..Stop::default() },
         ..setup
     });
     assert_eq!((broken.end, broken.tally.broken), (End::Finished, 1));
@@ -286,17 +243,10 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
         ring.connect(NodeId(host), NodeId(4 + host), rate, delay);
     }
     for switch in 0..4 {
-        ring.connect(
-            NodeId(4 + switch),
-            NodeId(4 + (switch + 1) % 4),
-            rate,
-            delay,
-        );
+        ring.connect(NodeId(4 + switch), NodeId(4 + (switch + 1) % 4), rate, delay);
     }
-    let flows = (0..4).map(|src| Flow {
-        service: 1,
-        ..flow(Time::ZERO, src, (src + 2) % 4, 20_000_000)
-    });
+    let flows =
+        (0..4).map(|src| Flow { service: 1, ..flow(Time::ZERO, src, (src + 2) % 4, 20_000_000) });
     let setup = Setup {
         network: ring,
         flows: flows.collect(),
@@ -309,10 +259,7 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
             "pfc buffer=400KB classes=2 headroom=30KB rule=static xoff=3KB xon=1KB reserve=0B",
         ),
         transports: vec![Transport::Dcqcn(Box::default())],
-        stop: Stop {
-            stalled: Span::from_secs(1),
-            ..Stop::default()
-        },
+        stop: Stop { stalled: Span::from_secs(1), ..Stop::default() },
         ..good()
     };
     let text = diagnosis(&setup);
@@ -323,10 +270,7 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
     let setup = Setup {
-        flows: vec![
-            flow(Time::ZERO, 0, 1, 10_000),
-            flow(Time::ZERO, 2, 1, Flow::ENDLESS - 1),
-        ],
+        flows: vec![flow(Time::ZERO, 0, 1, 10_000), flow(Time::ZERO, 2, 1, Flow::ENDLESS - 1)],
         ..good()
     };
     let interrupt = AtomicBool::new(true);
@@ -334,10 +278,7 @@ fn an_interrupt_keeps_what_is_finished() {
     assert_eq!(at_once.end, End::Interrupted);
     // Another run takes a while in the meantime; how long does not matter, if it is long enough.
     for megabytes in [10, 100, 1_000] {
-        let other = Setup {
-            flows: vec![flow(Time::ZERO, 0, 1, megabytes * 1_000_000)],
-            ..good()
-        };
+        let other = Setup { flows: vec![flow(Time::ZERO, 0, 1, megabytes * 1_000_000)], ..good() };
         interrupt.store(false, Ordering::Relaxed);
         let outcome = thread::scope(|scope| {
             let run = scope.spawn(|| run::run(&setup, &interrupt));

@@ -31,10 +31,7 @@ fn unbridled(network: Network, flows: Vec<Flow>) -> Setup {
         nic: Some(ports("none", QUEUES, "unlimited")),
         flow_control: Some(flow_control::Config::Bfc(bfc::Config::default())),
         transports: vec![Transport::Dcqcn(Box::new(config))],
-        accounting: Accounting {
-            per_packet: 62,
-            least: 0,
-        },
+        accounting: Accounting { per_packet: 62, least: 0 },
         ..setup(network, flows)
     }
 }
@@ -52,14 +49,8 @@ fn senders(count: u32) -> Network {
 }
 
 fn until(whole: &Setup, at: Time) -> Outcome {
-    let stop = Stop {
-        at,
-        ..Stop::default()
-    };
-    run(&Setup {
-        stop,
-        ..whole.clone()
-    })
+    let stop = Stop { at, ..Stop::default() };
+    run(&Setup { stop, ..whole.clone() })
 }
 
 /// A queue that is filled `a` times as fast as it drains is paused a round trip `H` of its link after
@@ -69,18 +60,13 @@ fn until(whole: &Setup, at: Time) -> Outcome {
 /// `1 / (2 + a + 1 / (a - 1))` of the time, and the queue is `a` times its threshold at most.
 #[test]
 fn synchronised_flows_leave_the_link_idle_as_theory_says() {
-    for (count, takes) in [
-        (2, Takes::Unkept),
-        (3, Takes::Unkept),
-        (4, Takes::Unkept),
-        (2, Takes::Empty),
-    ] {
+    for (count, takes) in
+        [(2, Takes::Unkept), (3, Takes::Unkept), (4, Takes::Unkept), (2, Takes::Empty)]
+    {
         let flows = (0..count).map(|src| flow(Time::ZERO, src, count, Flow::ENDLESS));
         let mut whole = unbridled(senders(count), flows.collect());
-        whole.flow_control = Some(flow_control::Config::Bfc(bfc::Config {
-            takes,
-            ..bfc::Config::default()
-        }));
+        whole.flow_control =
+            Some(flow_control::Config::Bfc(bfc::Config { takes, ..bfc::Config::default() }));
         let link = link_to(&whole.network, count);
         whole.observe.ports = Which::Only(vec![link]);
         let times = [10, 30].map(Time::from_ms);
@@ -110,16 +96,9 @@ fn synchronised_flows_leave_the_link_idle_as_theory_says() {
             Takes::Empty => 130_000.0 * a,
             Takes::Unkept => 130_000.0,
         };
-        let longest = after
-            .observed
-            .queues
-            .iter()
-            .map(|(_, seen)| seen.bytes.max());
+        let longest = after.observed.queues.iter().map(|(_, seen)| seen.bytes.max());
         let longest = longest.max().expect("the port is observed");
-        assert!(
-            (longest as f64 / peak - 1.0).abs() < 0.05,
-            "{count} flows: {longest} bytes"
-        );
+        assert!((longest as f64 / peak - 1.0).abs() < 0.05, "{count} flows: {longest} bytes");
         assert_eq!(after.tally.dropped, 0);
     }
 }
@@ -195,9 +174,7 @@ fn pauses_go_back_hop_by_hop() {
     let alone = RATE.time_for(PACKET + 62) * 4_000;
     assert!(took < alone * 3, "{took} against {alone} alone");
     let queues = outcome.observed.queues.iter();
-    let used: Vec<QueueId> = queues
-        .filter(|(_, seen)| seen.bytes.max() > 0)
-        .map(|(_, seen)| seen.queue)
-        .collect();
+    let used: Vec<QueueId> =
+        queues.filter(|(_, seen)| seen.bytes.max() > 0).map(|(_, seen)| seen.queue).collect();
     assert!(used.len() >= 2, "{used:?}");
 }

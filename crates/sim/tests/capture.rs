@@ -1,9 +1,6 @@
 //! A run's links as Wireshark sees them, against what the run itself has counted.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 use std::fs;
 use std::path::Path;
@@ -102,30 +99,18 @@ fn a_captured_run_reads_as_it_was_counted() {
     let marked = count(&|row| there(row) && row[1] == "3");
     assert_eq!(marked, port.total_marks(), "every mark shows as CE");
     assert!(marked > 0 && port.total_drops() > 0);
-    assert!(
-        count(&|row| !there(row) && row[3] == "1" && row[2] == "0") > 0,
-        "echoes"
-    );
-    assert!(
-        count(&|row| there(row) && row[4] == "1" && row[2] == "0") > 0,
-        "CWR"
-    );
+    assert!(count(&|row| !there(row) && row[3] == "1" && row[2] == "0") > 0, "echoes");
+    assert!(count(&|row| there(row) && row[4] == "1" && row[2] == "0") > 0, "CWR");
     assert!(count(&|row| !row[5].is_empty()) > 0, "SACK blocks");
     assert!(rows.iter().all(|row| row[6] == "1" && row[7].is_empty()));
-    assert!(
-        rows.is_sorted_by(|a, b| a[8] <= b[8]),
-        "in the order of time"
-    );
+    assert!(rows.is_sorted_by(|a, b| a[8] <= b[8]), "in the order of time");
 }
 
 #[test]
 fn a_capture_changes_nothing() {
     let setup = incast();
     let plain = run(&setup, &AtomicBool::new(false)).unwrap();
-    assert_eq!(
-        captured(&setup, "same.pcapng").0.fingerprint(),
-        plain.fingerprint()
-    );
+    assert_eq!(captured(&setup, "same.pcapng").0.fingerprint(), plain.fingerprint());
 }
 
 #[test]
@@ -139,10 +124,7 @@ fn a_capture_stops_at_its_limit_and_says_when() {
     assert_eq!(capture.written(), 5);
     let full_at = capture.full_at().unwrap();
     assert!(full_at > Time::ZERO && full_at < limited.ended_at);
-    assert_eq!(
-        limited.fingerprint(),
-        run(&setup, &never).unwrap().fingerprint()
-    );
+    assert_eq!(limited.fingerprint(), run(&setup, &never).unwrap().fingerprint());
 
     let capture = LinkCapture::new(Vec::new(), "", &setup.network, &LINKS).unwrap();
     let mut capture = capture.with_limit(u64::MAX);
@@ -188,9 +170,7 @@ fn a_trace_has_every_segment_and_ack_of_its_flow() {
         assert!(events.is_sorted_by_key(|event| event.at));
         let last = events.iter().filter(|event| event.kind == EventKind::Acked);
         assert_eq!(last.map(|event| event.seq).max(), Some(400_000));
-        let echoed = events
-            .iter()
-            .any(|event| event.kind == EventKind::Acked && event.is_flagged);
+        let echoed = events.iter().any(|event| event.kind == EventKind::Acked && event.is_flagged);
         assert_eq!(echoed, flow.marks > 0);
     }
     let lost: u64 = plain.tally.dropped;
@@ -216,10 +196,7 @@ fn probes_are_no_part_of_a_trace() {
     assert!(!outcome.probes[0].is_empty());
     let events = trace.finish();
     let is_new = |event: &&Event| event.kind == EventKind::Sent;
-    let sent = events
-        .iter()
-        .filter(is_new)
-        .map(|event| u64::from(event.len));
+    let sent = events.iter().filter(is_new).map(|event| u64::from(event.len));
     assert_eq!(sent.sum::<u64>(), 400_000);
     assert!(events.iter().all(|event| event.seq <= 400_000));
 }

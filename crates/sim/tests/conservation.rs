@@ -31,10 +31,7 @@ fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
 /// Stops long after the flows are over, when nothing is in flight any more. Another flow, which would
 /// begin later still, keeps the run from ending with them.
 fn with_silence_at_the_end(mut setup: Setup) -> Setup {
-    setup.stop = Stop {
-        at: Time::from_secs(60),
-        ..Stop::default()
-    };
+    setup.stop = Stop { at: Time::from_secs(60), ..Stop::default() };
     setup.flows.push(flow(Time::from_secs(90), 0, 1, 1));
     setup
 }
@@ -146,11 +143,7 @@ fn packets_that_cannot_be_marked_never_are() {
             let drops = drops.sum::<u64>();
             assert!(non_ect == NonEct::Drop || drops == 0, "{scheme}");
             if *scheme == "tcn" {
-                assert_eq!(
-                    drops > 0,
-                    non_ect == NonEct::Drop,
-                    "what would be marked is dropped"
-                );
+                assert_eq!(drops > 0, non_ect == NonEct::Drop, "what would be marked is dropped");
             }
         }
     }

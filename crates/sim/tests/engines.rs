@@ -34,10 +34,8 @@ fn both(setup: &Setup) -> Option<[Outcome; 2]> {
 
 /// What so many threads left of a setup that can be.
 fn on_threads(setup: &Setup, threads: usize) -> Outcome {
-    let setup = Setup {
-        threads: NonZeroUsize::new(threads).expect("at least one"),
-        ..setup.clone()
-    };
+    let setup =
+        Setup { threads: NonZeroUsize::new(threads).expect("at least one"), ..setup.clone() };
     run::run(&setup, &AtomicBool::new(false)).expect("it can run on one thread")
 }
 
@@ -80,10 +78,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
         }
     }
     if fast.pauses != slow.pauses {
-        return Some(format!(
-            "pauses: {:?} against {:?}",
-            fast.pauses, slow.pauses
-        ));
+        return Some(format!("pauses: {:?} against {:?}", fast.pauses, slow.pauses));
     }
     if fast.deadlocks != slow.deadlocks {
         return Some(format!("{:?} against {:?}", fast.deadlocks, slow.deadlocks));
@@ -93,10 +88,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     }
     // A stall is noticed when the engine looks, and only the reference engine leaps to the next event.
     if !matches!(fast.end, End::Stalled(_)) && fast.ended_at != slow.ended_at {
-        return Some(format!(
-            "ended: {} against {}",
-            fast.ended_at, slow.ended_at
-        ));
+        return Some(format!("ended: {} against {}", fast.ended_at, slow.ended_at));
     }
     if fast.probes != slow.probes {
         return Some("probes".to_owned());
@@ -113,10 +105,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
         ("links", observed[0].links == observed[1].links),
         ("flows", observed[0].flows == observed[1].flows),
         // An engine that waits longer before it notices a stall may have thinned its samples once more.
-        (
-            "series",
-            is_stalled || observed[0].series == observed[1].series,
-        ),
+        ("series", is_stalled || observed[0].series == observed[1].series),
     ] {
         if !is_same {
             return Some(format!("what was observed of {name}, {:?}", fast.end));
@@ -130,11 +119,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
 
 /// The setup with this number, looked at in the middle of buckets, with pings, or given up early.
 fn case_looked_at(seed: u64) -> Setup {
-    let setup = if seed % 16 == 8 {
-        ring_case(seed)
-    } else {
-        case(seed)
-    };
+    let setup = if seed % 16 == 8 { ring_case(seed) } else { case(seed) };
     looked_at(seed, setup)
 }
 
@@ -237,9 +222,7 @@ fn both_engines_leave_the_same_under_bfc() {
         }
         let [fast, _] = &outcomes;
         same_on_threads(&setup, fast, seed);
-        let Outcome {
-            tally, links, end, ..
-        } = fast;
+        let Outcome { tally, links, end, .. } = fast;
         assert!(tally.delivered + tally.dropped <= tally.sent, "case {seed}");
         let paused = |of_host: bool| {
             let mut both = setup.network.links().iter().zip(links);
@@ -426,10 +409,7 @@ fn stops_are_exact(whole: &Setup, apart: u64) {
     let mut last = 0;
     for step in 0..120 {
         let setup = Setup {
-            stop: Stop {
-                at: Time::from_ps(1 + step * apart),
-                ..Stop::default()
-            },
+            stop: Stop { at: Time::from_ps(1 + step * apart), ..Stop::default() },
             ..whole.clone()
         };
         let outcomes = both(&setup).expect("it can run");
@@ -445,11 +425,7 @@ fn stops_are_exact(whole: &Setup, apart: u64) {
 #[test]
 fn a_flow_does_not_feel_a_broken_one_before_it() {
     let rate = Rate::from_bps(1_000_000).expect("it is not zero");
-    let rated = |start, group, bytes| Flow {
-        rate: Some(rate),
-        group,
-        ..flow(start, 0, 1, bytes)
-    };
+    let rated = |start, group, bytes| Flow { rate: Some(rate), group, ..flow(start, 0, 1, bytes) };
     let full = |mss| {
         let mut stack = stack("tcn-sim", "dctcp");
         stack.config.mss = mss;
@@ -495,18 +471,10 @@ fn a_run_that_reports_its_status_leaves_the_same() {
 #[test]
 fn messages_wait_for_the_one_before_on_both_engines() {
     let base = |messages: u64, opening| {
-        let flows = vec![
-            flow(Time::ZERO, 0, 2, 20_000 * messages),
-            flow(Time::from_us(3), 1, 2, 500_000),
-        ];
+        let flows =
+            vec![flow(Time::ZERO, 0, 2, 20_000 * messages), flow(Time::from_us(3), 1, 2, 500_000)];
         Setup {
-            pauses: vec![(
-                0,
-                Pauses {
-                    message: 20_000,
-                    pause: Span::from_ms(2),
-                },
-            )],
+            pauses: vec![(0, Pauses { message: 20_000, pause: Span::from_ms(2) })],
             opening,
             ..setup(star(3, Span::from_us(2)), flows)
         }
@@ -569,21 +537,13 @@ fn threads_side_by_side_leave_what_one_leaves() {
     let scheduler = "dwrr quanta=1500,1500,3000,1500";
     let lossy = Setup {
         opening: Opening::Persistent,
-        switch: ports(
-            "queue-red threshold=20pkts",
-            scheduler,
-            "per-port limit=60KB",
-        ),
+        switch: ports("queue-red threshold=20pkts", scheduler, "per-port limit=60KB"),
         ..setup(network, flows)
     };
     let pool = "dynamic-threshold pool_size=90KB reserve_size=3KB alpha=1";
     let pooled = Setup {
         opening: Opening::Handshake,
-        switch: ports(
-            "bcc port_threshold=30KB pool_threshold=60KB headroom=3us",
-            scheduler,
-            pool,
-        ),
+        switch: ports("bcc port_threshold=30KB pool_threshold=60KB headroom=3us", scheduler, pool),
         ..lossy.clone()
     };
     let pfc = "pfc buffer=2MB classes=4 headroom=30KB rule=static xoff=20KB xon=15KB";

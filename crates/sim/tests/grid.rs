@@ -59,17 +59,11 @@ fn base(network: Network) -> Setup {
 }
 
 fn with_ports(switch: Ports) -> Setup {
-    Setup {
-        switch,
-        ..base(fabric())
-    }
+    Setup { switch, ..base(fabric()) }
 }
 
 fn with_transport(transport: Transport) -> Setup {
-    Setup {
-        transports: vec![transport],
-        ..base(fabric())
-    }
+    Setup { transports: vec![transport], ..base(fabric()) }
 }
 
 /// All runs, by name.
@@ -126,11 +120,8 @@ fn grid() -> Vec<(String, Setup)> {
         ..with_transport(Transport::Dcqcn(Box::default()))
     };
     grid.push(("dcqcn-pfc".to_owned(), lossless));
-    let handshakes = Setup {
-        opening: Opening::Handshake,
-        accounting: Accounting::ETHERNET,
-        ..base(fabric())
-    };
+    let handshakes =
+        Setup { opening: Opening::Handshake, accounting: Accounting::ETHERNET, ..base(fabric()) };
     grid.push(("handshakes-on-ethernet".to_owned(), handshakes));
     let tagged = Setup {
         tagging: Some(pias::Config::default()),
@@ -148,14 +139,7 @@ fn grid() -> Vec<(String, Setup)> {
     grid.push(("host-delays".to_owned(), delays));
     let networks = [
         ("dumbbell", dumbbell::Config::default().build()),
-        (
-            "fat-tree",
-            fat_tree::Config {
-                k: 4,
-                ..fat_tree::Config::default()
-            }
-            .build(),
-        ),
+        ("fat-tree", fat_tree::Config { k: 4, ..fat_tree::Config::default() }.build()),
         (
             "parking-lot",
             parking_lot::Config {
@@ -194,12 +178,8 @@ fn table() -> String {
     let mut table = String::new();
     let columns = ["fingerprint", "received", "mean-fct-ps", "marks", "drops"];
     let [print, received, mean, marks, drops] = columns;
-    writeln!(
-        table,
-        "{:<32} {print:<16} {received:>8} {mean:>14} {marks:>6} {drops:>6}",
-        "# run"
-    )
-    .expect("a string takes everything");
+    writeln!(table, "{:<32} {print:<16} {received:>8} {mean:>14} {marks:>6} {drops:>6}", "# run")
+        .expect("a string takes everything");
     for (name, setup) in grid() {
         table += &row(&name, &setup, &run(&setup));
     }
@@ -236,9 +216,6 @@ fn a_run_is_the_same_again_and_beside_others() {
 #[test]
 fn another_seed_gives_other_results() {
     let (_, setup) = grid().swap_remove(0);
-    let other = Setup {
-        seed: setup.seed + 1,
-        ..setup.clone()
-    };
+    let other = Setup { seed: setup.seed + 1, ..setup.clone() };
     assert_ne!(run(&setup).fingerprint(), run(&other).fingerprint());
 }

@@ -29,17 +29,11 @@ fn sender(qdisc: Qdisc, window: u32) -> Stack {
 fn journal(stack: Stack, flows: Vec<Flow>) -> Vec<(u32, Time, Time)> {
     let mut setup = Setup {
         transports: vec![tcp(stack)],
-        stop: Stop {
-            at: Time::from_us(200),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_us(200), ..Stop::default() },
         ..setup(star(4, Span::from_us(100)), flows)
     };
     assert_eq!(setup.network.link(FROM_HOST).from.0, 0);
-    setup.observe.journal = Some(Journal {
-        ports: vec![FROM_HOST],
-        ..Journal::default()
-    });
+    setup.observe.journal = Some(Journal { ports: vec![FROM_HOST], ..Journal::default() });
     let outcome = run(&setup);
     let mut packets: Vec<(u32, Time, Time)> = outcome.observed.journals[0]
         .packets
@@ -92,10 +86,7 @@ fn flows_take_turns_of_two_packets_after_their_first_ten() {
 #[test]
 fn a_new_flow_goes_first() {
     let fresh = |start| {
-        let flows = vec![
-            flow(Time::ZERO, 0, 1, 40 * 1460),
-            flow(start, 0, 2, 4 * 1460),
-        ];
+        let flows = vec![flow(Time::ZERO, 0, 1, 40 * 1460), flow(start, 0, 2, 4 * 1460)];
         journal(sender(Qdisc::Fq, 40), flows)
     };
     // Both are new at 10 µs, and the first one's turn lasts until 13.2 µs.
@@ -148,10 +139,7 @@ fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
     let mut setup = Setup {
         transports: vec![tcp(sender)],
         switch: ports("none", "fifo", "unlimited"),
-        stop: Stop {
-            at: Time::from_ms(600),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(600), ..Stop::default() },
         ..setup(
             network.build().expect("the network is one"),
             vec![flow(Time::ZERO, 0, 1, Flow::ENDLESS)],
@@ -160,10 +148,7 @@ fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
     setup.observe.ports = Which::Only(vec![FROM_HOST]);
     setup.observe.window.from = Time::from_ms(400);
     let outcome = run(&setup);
-    assert!(
-        outcome.links[0].bytes > 74_000_000,
-        "the wire is always busy"
-    );
+    assert!(outcome.links[0].bytes > 74_000_000, "the wire is always busy");
     let queue = outcome.observed.queue(FROM_HOST, QueueId(0));
     let bytes = &queue.expect("it was observed").bytes;
     let least = bytes.percentile(Ratio::new(1, 1_000).expect("it is not over zero"));
@@ -189,10 +174,7 @@ fn shared_card(qdisc: Qdisc) -> Outcome {
     let mut setup = Setup {
         transports: vec![tcp(sender)],
         switch: ports("none", "fifo", "unlimited"),
-        stop: Stop {
-            at: Time::from_ms(60),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(60), ..Stop::default() },
         ..setup(
             star(4, Span::from_us(10)),
             vec![
@@ -219,20 +201,13 @@ fn flows_of_one_host_share_its_card_equally_and_a_short_one_does_not_wait_behind
     // first, and one that is due: as a new flow it has credit for all ten packets.
     let time = fair.flows[2].received_at - Time::from_ms(20);
     assert!(time < Span::from_us(35 + 3), "{time}");
-    assert!(
-        fair.observed.host_waits[2] <= PACKET,
-        "{:?}",
-        fair.observed.host_waits
-    );
+    assert!(fair.observed.host_waits[2] <= PACKET, "{:?}", fair.observed.host_waits);
     // In one queue it waits behind the windows of both.
     let unfair = shared_card(Qdisc::Fifo);
     let slow = unfair.flows[2].received_at - Time::from_ms(20);
     assert!(slow > Span::from_ms(5), "{slow}");
     let waited = unfair.observed.host_waits[2];
-    assert!(
-        waited < slow && slow - waited < Span::from_us(35 + 2),
-        "{waited} of {slow}"
-    );
+    assert!(waited < slow && slow - waited < Span::from_us(35 + 2), "{waited} of {slow}");
 }
 
 #[test]
@@ -245,18 +220,13 @@ fn looking_at_the_queue_of_a_host_changes_no_result() {
         });
         let alone = Setup {
             transports: vec![tcp(sender(qdisc, 10))],
-            stop: Stop {
-                at: Time::from_ms(3),
-                ..Stop::default()
-            },
+            stop: Stop { at: Time::from_ms(3), ..Stop::default() },
             ..setup(star(4, Span::from_us(5)), flows.collect())
         };
         let mut watched = alone.clone();
         watched.observe.ports = Which::Only(vec![FROM_HOST]);
-        watched.observe.series = Some(Sampling {
-            queues: vec![(FROM_HOST, QueueId(0))],
-            ..Sampling::default()
-        });
+        watched.observe.series =
+            Some(Sampling { queues: vec![(FROM_HOST, QueueId(0))], ..Sampling::default() });
         let [alone, watched] = [&alone, &watched].map(run);
         assert_eq!(alone.fingerprint(), watched.fingerprint());
         assert_eq!(alone.links, watched.links);

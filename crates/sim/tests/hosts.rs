@@ -30,37 +30,25 @@ fn slow_cable(tso: Option<Size>) -> Setup {
     let mut setup = Setup {
         switch: ports("none", "fifo", "unlimited"),
         transports: vec![tcp(stack)],
-        stop: Stop {
-            at: Time::from_ms(60),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(60), ..Stop::default() },
         ..setup(network.build().expect("a network"), flows)
     };
     setup.observe.ports = Which::All;
     // The first window, which leaves at once, is gone by then.
-    setup.observe.window = Window {
-        from: Time::from_ms(10),
-        to: Time::MAX,
-    };
+    setup.observe.window = Window { from: Time::from_ms(10), to: Time::MAX };
     setup
 }
 
 /// The most bytes in any queue.
 fn peak(outcome: &Outcome) -> u64 {
     let queues = outcome.observed.queues.iter();
-    queues
-        .map(|(_, queue)| queue.bytes.max())
-        .max()
-        .unwrap_or(0)
+    queues.map(|(_, queue)| queue.bytes.max()).max().unwrap_or(0)
 }
 
 #[test]
 fn segmentation_offload_raises_the_peak_of_a_queue_by_the_burst() {
     let smooth = peak(&run(&slow_cable(None)));
-    assert!(
-        smooth <= 2 * 1500,
-        "an ACK lets one packet leave: {smooth} bytes"
-    );
+    assert!(smooth <= 2 * 1500, "an ACK lets one packet leave: {smooth} bytes");
     // 65536 / 1460 = 44 segments are more than a third of the window, which is 40. They come ten times as
     // fast as they leave: of 40, 36 wait when the last one arrives.
     let bursty = peak(&run(&slow_cable(Some(Size::Bytes(Bytes::from_kib(64))))));
@@ -104,11 +92,7 @@ fn with_receive_offload_there_is_an_ack_for_each_unit() {
             ..HostReceive::default()
         });
         let outcome = run(&setup);
-        assert_eq!(
-            packets_to(&setup, &outcome, 1),
-            800,
-            "nothing is sent twice"
-        );
+        assert_eq!(packets_to(&setup, &outcome, 1), 800, "nothing is sent twice");
         assert_eq!(outcome.tally.finished, 1);
         assert_eq!(outcome.tally.delivered, outcome.tally.sent);
         packets_to(&setup, &outcome, 0)
@@ -134,10 +118,7 @@ fn round_trips(receive: HostReceive) -> Vec<Span> {
     let outcome = run(&Setup {
         probes: vec![probe],
         host_receive: receive,
-        stop: Stop {
-            at: Time::from_ms(20),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(20), ..Stop::default() },
         ..setup(star(2, Span::from_us(5)), Vec::new())
     });
     let round_trips: Vec<Span> = outcome.probes[0].iter().map(|(_, took)| *took).collect();
@@ -153,32 +134,17 @@ fn a_packet_waits_for_the_interrupt_and_goes_through_the_stack() {
     let us = Span::from_us;
     let all_take = |receive, expected| {
         let round_trips = round_trips(receive);
-        assert!(
-            round_trips.iter().all(|&took| took == expected),
-            "{expected}: {round_trips:?}"
-        );
+        assert!(round_trips.iter().all(|&took| took == expected), "{expected}: {round_trips:?}");
     };
     let off = HostReceive::default();
     all_take(off.clone(), BASE);
-    let waits = HostReceive {
-        interrupt_delay: us(20),
-        ..off.clone()
-    };
+    let waits = HostReceive { interrupt_delay: us(20), ..off.clone() };
     all_take(waits.clone(), BASE + us(40));
-    let two = HostReceive {
-        interrupt_frames: Some(2),
-        ..waits.clone()
-    };
+    let two = HostReceive { interrupt_frames: Some(2), ..waits.clone() };
     all_take(two, BASE + us(40));
-    let one = HostReceive {
-        interrupt_frames: Some(1),
-        ..waits.clone()
-    };
+    let one = HostReceive { interrupt_frames: Some(1), ..waits.clone() };
     all_take(one, BASE);
-    let stack = HostReceive {
-        packet_time: us(3),
-        ..waits
-    };
+    let stack = HostReceive { packet_time: us(3), ..waits };
     all_take(stack, BASE + us(46));
 }
 
@@ -191,10 +157,7 @@ fn jitter_spreads_round_trips_and_repeats_with_the_seed() {
     };
     let drawn = round_trips(receive.clone());
     let (least, most) = (BASE + Span::from_us(6), BASE + Span::from_us(22));
-    assert!(
-        drawn.iter().all(|took| (least..most).contains(took)),
-        "{drawn:?}"
-    );
+    assert!(drawn.iter().all(|took| (least..most).contains(took)), "{drawn:?}");
     // The mean of two draws is 8 us; of 50 such sums the deviation is below half a microsecond.
     let sum = drawn.iter().fold(Span::ZERO, |sum, took| sum + *took);
     let mean = Span::from_ps(sum.as_ps() / 50);
@@ -202,10 +165,7 @@ fn jitter_spreads_round_trips_and_repeats_with_the_seed() {
     assert!(mean + Span::from_us(2) > expected && mean < expected + Span::from_us(2));
     assert_eq!(drawn, round_trips(receive.clone()));
     let fingerprint = |seed| {
-        let setup = Setup {
-            seed,
-            ..windows_of_16(receive.clone())
-        };
+        let setup = Setup { seed, ..windows_of_16(receive.clone()) };
         run(&setup).fingerprint()
     };
     assert_eq!(fingerprint(1), fingerprint(1));
@@ -215,10 +175,7 @@ fn jitter_spreads_round_trips_and_repeats_with_the_seed() {
 #[test]
 fn packets_of_a_connection_do_not_overtake_each_other_in_the_stack() {
     // With a jitter of many packet times they would, and a receiver would report gaps.
-    let setup = windows_of_16(HostReceive {
-        jitter: Span::from_us(50),
-        ..HostReceive::default()
-    });
+    let setup = windows_of_16(HostReceive { jitter: Span::from_us(50), ..HostReceive::default() });
     let outcome = run(&setup);
     assert_eq!(outcome.flows[0].retransmissions, 0);
     assert_eq!(packets_to(&setup, &outcome, 1), 800);

@@ -52,10 +52,7 @@ fn two_classes(nic: &str) -> Setup {
             "pfc buffer=4MB classes=4 bypass=0,1,2 headroom=60KB rule=static xoff=30KB xon=20KB",
         ),
         nic: Some(ports("none", nic, "unlimited")),
-        transports: vec![
-            Transport::Dcqcn(Box::<dcqcn::Config>::default()),
-            tcp(stack),
-        ],
+        transports: vec![Transport::Dcqcn(Box::<dcqcn::Config>::default()), tcp(stack)],
         ..setup(network, flows)
     }
 }
@@ -63,14 +60,8 @@ fn two_classes(nic: &str) -> Setup {
 /// Bits per second that the flows of two classes got between 10 and 30 ms, and the second outcome.
 fn rates(whole: &Setup) -> ([f64; 2], Outcome) {
     let until = |ms| {
-        let stop = Stop {
-            at: Time::from_ms(ms),
-            ..Stop::default()
-        };
-        run(&Setup {
-            stop,
-            ..whole.clone()
-        })
+        let stop = Stop { at: Time::from_ms(ms), ..Stop::default() };
+        run(&Setup { stop, ..whole.clone() })
     };
     let [before, after] = [10, 30].map(until);
     let to = |outcome: &Outcome, host| {
@@ -88,9 +79,7 @@ fn cable(setup: &Setup) -> LinkId {
     let is_cable = |link: &tidegate_sim::Link| {
         link.from == setup.network.switch(0) && link.to == setup.network.switch(1)
     };
-    let found = links
-        .find(|(_, link)| is_cable(link))
-        .expect("there is one");
+    let found = links.find(|(_, link)| is_cable(link)).expect("there is one");
     LinkId(found.0 as u32)
 }
 
@@ -105,10 +94,7 @@ fn a_class_that_is_not_paused_keeps_its_share() {
     assert!(tcp > 0.49 * 10e9, "TCP: {tcp}");
     let (cable, host) = (cable(&setup), Network::reverse(link_to(&setup.network, 0)));
     for link in [cable, host] {
-        let classes = outcome
-            .pauses
-            .iter()
-            .filter(|pauses| pauses.of.link == link);
+        let classes = outcome.pauses.iter().filter(|pauses| pauses.of.link == link);
         let classes: Vec<u8> = classes.map(|pauses| pauses.of.class).collect();
         assert_eq!(classes, [RDMA], "only RDMA is ever paused on {link:?}");
     }
@@ -132,15 +118,9 @@ fn a_card_with_one_queue_stops_with_any_class() {
 fn stuck_ring() -> Setup {
     let network = ring(5, RATE, DELAY);
     let mut flows: Vec<Flow> = (0..5)
-        .map(|src| Flow {
-            service: 1,
-            ..flow(Time::ZERO, src, (src + 2) % 5, 5_000_000)
-        })
+        .map(|src| Flow { service: 1, ..flow(Time::ZERO, src, (src + 2) % 5, 5_000_000) })
         .collect();
-    flows.push(Flow {
-        service: 2,
-        ..flow(Time::from_ms(1), 0, 2, 1_000_000)
-    });
+    flows.push(Flow { service: 2, ..flow(Time::from_ms(1), 0, 2, 1_000_000) });
     let mut stack = stack("tcn-sim", "dctcp");
     stack.config.initial_window = Size::Packets(2000);
     Setup {
@@ -151,10 +131,7 @@ fn stuck_ring() -> Setup {
         ),
         nic: Some(ports("none", QUEUES, "unlimited")),
         transports: vec![tcp(stack)],
-        stop: Stop {
-            at: Time::from_ms(20),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(20), ..Stop::default() },
         ..setup(network, flows)
     }
 }
@@ -163,14 +140,7 @@ fn stuck_ring() -> Setup {
 fn a_ring_whose_pauses_hold_each_other_is_found() {
     let setup = stuck_ring();
     let outcome = run(&setup);
-    let [
-        Deadlock {
-            cycle,
-            behind,
-            since,
-        },
-    ] = &outcome.deadlocks[..]
-    else {
+    let [Deadlock { cycle, behind, since }] = &outcome.deadlocks[..] else {
         panic!("{:?}", outcome.deadlocks);
     };
     // The links round the ring, in the direction of the flows, each into the switch that the next leaves.
@@ -183,9 +153,7 @@ fn a_ring_whose_pauses_hold_each_other_is_found() {
         assert_eq!(*class, 1);
     }
     // All hosts wait behind it.
-    let hosts = behind
-        .iter()
-        .filter(|of| setup.network.is_host(setup.network.link(of.link).from));
+    let hosts = behind.iter().filter(|of| setup.network.is_host(setup.network.link(of.link).from));
     assert_eq!(hosts.count(), 5);
     assert!(*since < Time::from_ms(2), "{since:?}");
     // The pauses go on to the end.

@@ -1,9 +1,6 @@
 //! What theory and publications say a network does, measured in whole runs.
 
-#![expect(
-    clippy::cast_precision_loss,
-    reason = "shares and means of small numbers"
-)]
+#![expect(clippy::cast_precision_loss, reason = "shares and means of small numbers")]
 
 mod common;
 
@@ -19,14 +16,8 @@ use tidegate_units::{Rate, Size, Span, Time};
 /// Bytes that the link of each of the first hosts carried between two moments.
 fn sent_between(setup: &Setup, hosts: u32, from: Time, to: Time) -> Vec<f64> {
     let until = |at| {
-        let stop = Stop {
-            at,
-            ..Stop::default()
-        };
-        run(&Setup {
-            stop,
-            ..setup.clone()
-        })
+        let stop = Stop { at, ..Stop::default() };
+        run(&Setup { stop, ..setup.clone() })
     };
     let [before, after] = [from, to].map(until);
     let bytes = |outcome: &Outcome, host| {
@@ -34,8 +25,7 @@ fn sent_between(setup: &Setup, hosts: u32, from: Time, to: Time) -> Vec<f64> {
         outcome.links[link.index()].bytes
     };
     let both = (0..hosts).map(|host| (bytes(&before, host), bytes(&after, host)));
-    both.map(|(before, after)| (after - before) as f64)
-        .collect()
+    both.map(|(before, after)| (after - before) as f64).collect()
 }
 
 fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
@@ -123,23 +113,13 @@ fn waits(outcome: &Outcome, series: usize, from: Time) -> Vec<Span> {
 #[test]
 fn a_lone_ping_takes_the_time_of_its_frames() {
     let (ip, ethernet) = (Accounting::default(), Accounting::ETHERNET);
-    for (accounting, bytes, size) in [
-        (ip, 84, 84),
-        (ip, 28, 28),
-        (ethernet, 84, 122),
-        (ethernet, 28, 84),
-    ] {
+    for (accounting, bytes, size) in
+        [(ip, 84, 84), (ip, 28, 28), (ethernet, 84, 122), (ethernet, 28, 84)]
+    {
         let setup = Setup {
             accounting,
-            probes: vec![Probe {
-                bytes,
-                count: 1,
-                ..probe(0, 1)
-            }],
-            ..setup(
-                star(2, Span::from_us(25)),
-                vec![flow(Time::from_ms(1), 0, 1, 1_000)],
-            )
+            probes: vec![Probe { bytes, count: 1, ..probe(0, 1) }],
+            ..setup(star(2, Span::from_us(25)), vec![flow(Time::from_ms(1), 0, 1, 1_000)])
         };
         // Four links of 10 Gb/s.
         let expected = Span::from_us(100) + Span::from_ps(4 * 800 * size);
@@ -158,10 +138,7 @@ fn queue_of_eight(profile: &str) -> (f64, f64) {
     let setup = Setup {
         transports: vec![tcp(host)],
         probes: vec![probe(9, 8)],
-        stop: Stop {
-            at: Time::from_ms(80),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(80), ..Stop::default() },
         ..setup(star(10, Span::from_us(25)), flows.collect())
     };
     let outcome = run(&setup);
@@ -202,11 +179,7 @@ fn utilisation_of_ecn_star(threshold: &str) -> f64 {
     };
     let network = network.build().expect("it is a network");
     let setup = Setup {
-        switch: ports(
-            &format!("queue-red threshold={threshold}"),
-            "fifo",
-            "unlimited",
-        ),
+        switch: ports(&format!("queue-red threshold={threshold}"), "fifo", "unlimited"),
         transports: vec![tcp(stack("tcn-sim", "ecn-star"))],
         ..setup(network, vec![flow(Time::ZERO, 0, 1, Flow::ENDLESS)])
     };
@@ -274,12 +247,7 @@ fn a_threshold_for_the_port_takes_from_flows_that_ask_for_little() {
     for (found, expected) in two.iter().zip([25.0, 13.0]) {
         assert_near("with two flows", *found, expected, 0.02);
     }
-    assert_near(
-        "the first flow takes what is left",
-        four[0],
-        40.0 - 10.0 - four[1],
-        0.02,
-    );
+    assert_near("the first flow takes what is left", four[0], 40.0 - 10.0 - four[1], 0.02);
     assert_near("the second flow", four[1], 12.3, 0.03);
     assert_near("the small ones", four[2] + four[3], 10.0, 0.02);
 }
@@ -303,13 +271,8 @@ fn overloaded_queues_end_at_the_dynamic_threshold() {
         let setup = Setup {
             switch: ports("none", "fifo", &buffer),
             transports: vec![Transport::Dcqcn(Box::default())],
-            probes: (0..queues)
-                .map(|port| probe(prober, 2 * queues + port))
-                .collect(),
-            stop: Stop {
-                at: Time::from_ms(12),
-                ..Stop::default()
-            },
+            probes: (0..queues).map(|port| probe(prober, 2 * queues + port)).collect(),
+            stop: Stop { at: Time::from_ms(12), ..Stop::default() },
             ..setup(star(hosts, Span::from_us(25)), flows.collect())
         };
         let outcome = run(&setup);
@@ -339,12 +302,9 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
     let slow = Rate::from_bps(995_000_000).expect("it is not zero");
     let networks = [
         star(3, Span::from_us(25)),
-        dumbbell::Config {
-            bottleneck_rate: slow,
-            ..dumbbell::Config::default()
-        }
-        .build()
-        .expect("it is a network"),
+        dumbbell::Config { bottleneck_rate: slow, ..dumbbell::Config::default() }
+            .build()
+            .expect("it is a network"),
         dumbbell::Config {
             bottleneck_rate: Rate::from_gbps(40),
             host_rate: slow,
@@ -352,18 +312,9 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
         }
         .build()
         .expect("it is a network"),
-        leaf_spine::Config::default()
-            .build()
-            .expect("it is a network"),
-        fat_tree::Config {
-            k: 4,
-            ..fat_tree::Config::default()
-        }
-        .build()
-        .expect("it is a network"),
-        parking_lot::Config::default()
-            .build()
-            .expect("it is a network"),
+        leaf_spine::Config::default().build().expect("it is a network"),
+        fat_tree::Config { k: 4, ..fat_tree::Config::default() }.build().expect("it is a network"),
+        parking_lot::Config::default().build().expect("it is a network"),
     ];
     let framing = Framing::new(1460, 40).expect("packets have a payload");
     for network in networks {
@@ -386,17 +337,11 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
             // Each packet is answered at once, by a packet of 40 bytes. That of a short last packet may
             // have to wait for the one before it on a slow link, for less than its transmission.
             let back = ideal::transit(&network, &path, 40);
-            let slowest = network
-                .bottleneck(&path)
-                .expect("it is not empty")
-                .time_for(40);
+            let slowest = network.bottleneck(&path).expect("it is not empty").time_for(40);
             let acknowledged = outcome.flows[0].acknowledged(&flow);
             let late = acknowledged.expect("it finishes") - (expected + back);
             let is_short = bytes > 1460 && bytes % 1460 != 0;
-            assert!(
-                late == Span::ZERO || is_short && late < slowest,
-                "{bytes} bytes: {late}"
-            );
+            assert!(late == Span::ZERO || is_short && late < slowest, "{bytes} bytes: {late}");
         }
     }
 }
@@ -420,20 +365,14 @@ fn mean_wait(load_percent: u64, packets: u64) -> f64 {
         now += dice.until_next(gap);
         flow(now, dice.below(64) as u32, 64, 1460)
     });
-    let setup = Setup {
-        switch: ports("none", "fifo", "unlimited"),
-        ..setup(network, flows.collect())
-    };
+    let setup =
+        Setup { switch: ports("none", "fifo", "unlimited"), ..setup(network, flows.collect()) };
     let outcome = run(&setup);
     let alone = Span::from_us(2) + Span::from_ns(1_200 + 30);
-    let waits = outcome
-        .flows
-        .iter()
-        .zip(&setup.flows)
-        .map(|(result, flow)| {
-            let took = result.completion(flow).expect("every flow finishes");
-            (took - alone).as_ps() as f64
-        });
+    let waits = outcome.flows.iter().zip(&setup.flows).map(|(result, flow)| {
+        let took = result.completion(flow).expect("every flow finishes");
+        (took - alone).as_ps() as f64
+    });
     waits.sum::<f64>() / packets as f64 / service
 }
 
@@ -462,18 +401,8 @@ fn pfabric_serves_the_shortest_flow_first_and_reorders_none() {
     let ends = pfabric.iter().map(|flow| flow.received_at - Time::ZERO);
     let ends: Vec<f64> = ends.map(|span| span.as_ps() as f64 / 1e12).collect();
     // Each takes the link from those with more left: 1.03 MB, then 4.03 MB at 10 Gb/s with headers.
-    assert_near(
-        "the second",
-        ends[1],
-        1.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0,
-        0.1,
-    );
-    assert_near(
-        "the last",
-        ends[0],
-        4.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0,
-        0.05,
-    );
+    assert_near("the second", ends[1], 1.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0, 0.1);
+    assert_near("the last", ends[0], 4.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0, 0.05);
     assert!(pfabric[2].received_at < fifo[2].received_at);
     // Slack is nobody's setting: all have none, and who comes first is first.
     assert_eq!(with("pifo rank=lstf"), fifo);

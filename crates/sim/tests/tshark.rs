@@ -1,9 +1,6 @@
 //! What Wireshark's dissectors say of a capture: an outside judge of every header byte.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 use std::collections::VecDeque;
 use std::fs;
@@ -43,11 +40,7 @@ fn capture(name: &str, payload: Payload, packets: &[PacketView<'_>]) -> PathBuf 
     let back = capture.add_link("spine1 -> leaf0").unwrap();
     let mut now = Time::from_ms(20);
     for packet in packets {
-        let link = if packet.src_host == CLIENT {
-            there
-        } else {
-            back
-        };
+        let link = if packet.src_host == CLIENT { there } else { back };
         capture.packet(link, now, packet).unwrap();
         now += Span::from_ps(1_000_001);
     }
@@ -95,10 +88,7 @@ fn fields(path: &Path, names: &[&str]) -> Vec<Vec<String>> {
         "True" => String::from("1"),
         other => String::from(other),
     };
-    run("tshark", &arguments)
-        .lines()
-        .map(|line| line.split('\t').map(value).collect())
-        .collect()
+    run("tshark", &arguments).lines().map(|line| line.split('\t').map(value).collect()).collect()
 }
 
 /// Every checksum there is was verified and good, and no dissector stumbled over a packet.
@@ -126,10 +116,7 @@ fn assert_sound(path: &Path, packets: usize) {
         assert_eq!(row[3..5], ["", ""], "packet {number}: {row:?}");
         // Losses and the ends of connections are reported as notes of this group.
         let mut groups = row[5].split(',').filter(|group| !group.is_empty());
-        assert!(
-            groups.all(|group| group == sequence),
-            "packet {number}: {row:?}"
-        );
+        assert!(groups.all(|group| group == sequence), "packet {number}: {row:?}");
     }
 }
 
@@ -213,11 +200,7 @@ fn wireshark_reads_a_marked_exchange_as_it_happened() {
         "2 0 0 0 8761 9 0 16777216  ",
     ];
     for payload in [Payload::Omitted, Payload::Zeros] {
-        let path = capture(
-            &format!("marked-{payload:?}.pcapng"),
-            payload,
-            &views(&exchange),
-        );
+        let path = capture(&format!("marked-{payload:?}.pcapng"), payload, &views(&exchange));
         let rows = fields(&path, &names);
         let rows: Vec<String> = rows.iter().map(|row| row.join(" ")).collect();
         assert_eq!(rows, expected, "{payload:?}");
@@ -297,20 +280,13 @@ fn wireshark_reads_every_packet_of_a_transfer_with_marks_and_losses() {
     ];
     let edges = |segment: &Segment, edge: fn(&Range) -> Seq| {
         let blocks = segment.sack.as_slice();
-        let edges: Vec<String> = blocks
-            .iter()
-            .map(|block| edge(block).0.to_string())
-            .collect();
+        let edges: Vec<String> = blocks.iter().map(|block| edge(block).0.to_string()).collect();
         edges.join(",")
     };
     for (number, (row, (host, segment))) in fields(&path, &names).iter().zip(&sent).enumerate() {
         let is_syn = segment.flags.has(Flags::SYN);
         let expected = [
-            String::from(if *host == CLIENT {
-                "leaf0 -> spine1"
-            } else {
-                "spine1 -> leaf0"
-            }),
+            String::from(if *host == CLIENT { "leaf0 -> spine1" } else { "spine1 -> leaf0" }),
             format!("0x{:04x}", number as u16),
             String::from("24"),
             segment.ecn.bits().to_string(),
@@ -318,19 +294,10 @@ fn wireshark_reads_every_packet_of_a_transfer_with_marks_and_losses() {
             segment.ack.0.to_string(),
             segment.len.to_string(),
             format!("0x{:04x}", segment.flags.bits()),
-            if is_syn {
-                65_535
-            } else {
-                segment.window.next_multiple_of(4096)
-            }
-            .to_string(),
+            if is_syn { 65_535 } else { segment.window.next_multiple_of(4096) }.to_string(),
             edges(segment, |block| block.start),
             edges(segment, |block| block.end),
-            if is_syn {
-                segment.mss.to_string()
-            } else {
-                String::new()
-            },
+            if is_syn { segment.mss.to_string() } else { String::new() },
         ];
         assert_eq!(row[..], expected, "packet {number}");
     }
@@ -362,33 +329,15 @@ fn wireshark_finds_a_changed_byte() {
 
 #[test]
 fn wireshark_reads_pings() {
-    let echo = |kind, ecn| {
-        Body::Echo(Echo {
-            kind,
-            id: 77,
-            sequence: 3,
-            len: 57,
-            ecn,
-        })
-    };
+    let echo = |kind, ecn| Body::Echo(Echo { kind, id: 77, sequence: 3, len: 57, ecn });
     let packets = [
         view(CLIENT, 0, echo(EchoKind::Request, Ecn::NotEct)),
         view(SERVER, 0, echo(EchoKind::Reply, Ecn::Ect0)),
     ];
     let path = capture("ping.pcapng", Payload::Zeros, &packets);
     assert_sound(&path, 2);
-    let names = [
-        "icmp.type",
-        "icmp.ident",
-        "icmp.seq",
-        "icmp.resp_to",
-        "ip.len",
-        "ip.dsfield.ecn",
-    ];
-    let expected = [
-        ["8", "77", "3", "", "85", "0"],
-        ["0", "77", "3", "1", "85", "2"],
-    ];
+    let names = ["icmp.type", "icmp.ident", "icmp.seq", "icmp.resp_to", "ip.len", "ip.dsfield.ecn"];
+    let expected = [["8", "77", "3", "", "85", "0"], ["0", "77", "3", "1", "85", "2"]];
     assert_eq!(fields(&path, &names), expected);
 }
 
@@ -412,11 +361,7 @@ fn wireshark_reads_roce_packets() {
         packet(dcqcn::Kind::Ack, 2_501, 0, Ecn::NotEct),
     ];
     let from = |kind| {
-        if kind == dcqcn::Kind::Data {
-            CLIENT
-        } else {
-            SERVER
-        }
+        if kind == dcqcn::Kind::Data { CLIENT } else { SERVER }
     };
     let views = packets.each_ref().map(|packet| {
         let payload = 1_000;

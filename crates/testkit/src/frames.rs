@@ -19,10 +19,7 @@ pub fn check(mut bytes: &[u8]) -> Result<(), String> {
     config.options.frames = 16;
     config.options.frame_size = 512;
     config.options.addresses = 8;
-    config
-        .marking
-        .set("threshold", "1us")
-        .map_err(|error| error.to_string())?;
+    config.marking.set("threshold", "1us").map_err(|error| error.to_string())?;
     let made = Switch::new(&config, vec![Memory::new(); PORTS]);
     let mut switch = made.map_err(|error| error.to_string())?;
     let mut frames: Vec<&[u8]> = Vec::new();

@@ -47,11 +47,7 @@ pub fn run(
         "fifo" => Order::PerPort,
         _ => Order::PerQueue,
     };
-    let setup = Setup {
-        drive,
-        non_ect,
-        order,
-    };
+    let setup = Setup { drive, non_ect, order };
     let of_parts =
         |problem: String| format!("{scheme} / {scheduler} / {buffer}, {setup:?}: {problem}");
     let made =
@@ -95,11 +91,7 @@ pub fn workload(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn check_sizes(distribution: &Distribution) -> Result<(), String> {
-    for rounding in [
-        Rounding::CeilBytes,
-        Rounding::CeilPackets,
-        Rounding::TruncBytes,
-    ] {
+    for rounding in [Rounding::CeilBytes, Rounding::CeilPackets, Rounding::TruncBytes] {
         let sampler = distribution.sampler(Some(rounding), 1460);
         let sampler = sampler.map_err(|error| error.to_string())?;
         let quantiles: Vec<u64> = (0..=20).map(|part| sampler.quantile(part, 20)).collect();
@@ -120,16 +112,11 @@ fn check_list(list: &List) -> Result<(), String> {
     let Some(hosts) = highest.checked_add(1) else {
         return Ok(());
     };
-    let all = Traffic {
-        sources: vec![Source::List(list.clone())],
-        probes: Vec::new(),
-    };
+    let all = Traffic { sources: vec![Source::List(list.clone())], probes: Vec::new() };
     let plan = all.plan(hosts, &|_| 0, 1);
     let plan = plan.map_err(|error| error.to_string())?;
     let same = |index: usize| list.entries.get(index).map(|entry| entry.flow);
-    let kept = plan
-        .iter()
-        .all(|one| same(one.index as usize) == Some(one.flow));
+    let kept = plan.iter().all(|one| same(one.index as usize) == Some(one.flow));
     if kept && plan.len() == list.entries.len() && plan.is_sorted_by_key(|one| one.flow.start) {
         Ok(())
     } else {

@@ -5,9 +5,7 @@ use tidegate_units::Rng;
 /// Up to `most` bytes, all random.
 pub fn bytes(rng: &mut Rng, most: u32) -> Vec<u8> {
     let count = rng.next_u32() % most;
-    (0..count)
-        .map(|_| rng.next_u32().to_le_bytes()[3])
-        .collect()
+    (0..count).map(|_| rng.next_u32().to_le_bytes()[3]).collect()
 }
 
 /// Changes, removes or repeats a few bytes.

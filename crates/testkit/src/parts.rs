@@ -25,9 +25,7 @@ pub struct Choice {
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)?;
-        self.settings
-            .iter()
-            .try_for_each(|(field, text)| write!(f, " {field}={text}"))
+        self.settings.iter().try_for_each(|(field, text)| write!(f, " {field}={text}"))
     }
 }
 
@@ -97,10 +95,7 @@ pub fn make_marker(
     };
     match config.build(&port) {
         Ok(marker) => Ok(Some(marker)),
-        Err(ConfigError::OutOfRange {
-            field: "scheduler" | "priority_queue",
-            ..
-        }) => Ok(None),
+        Err(ConfigError::OutOfRange { field: "scheduler" | "priority_queue", .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -109,10 +104,7 @@ fn configure(
     choice: Choice,
     mut set: impl FnMut(&str, &str) -> Result<(), ConfigError>,
 ) -> Result<(), ConfigError> {
-    choice
-        .settings
-        .iter()
-        .try_for_each(|(field, text)| set(field, text))
+    choice.settings.iter().try_for_each(|(field, text)| set(field, text))
 }
 
 fn unknown(choice: Choice) -> ConfigError {
@@ -122,33 +114,12 @@ fn unknown(choice: Choice) -> ConfigError {
 const SCHEMES: &[Choice] = &[
     choice(
         "bcc",
-        &[
-            ("port_threshold", "9KB"),
-            ("pool_threshold", "12KB"),
-            ("pool_min_threshold", "3KB"),
-        ],
+        &[("port_threshold", "9KB"), ("pool_threshold", "12KB"), ("pool_min_threshold", "3KB")],
     ),
     choice("codel", &[("target", "2.048us"), ("interval", "10.24us")]),
-    choice(
-        "codel",
-        &[("target", "2us"), ("interval", "10us"), ("profile", "ns3")],
-    ),
-    choice(
-        "diff-ecn",
-        &[
-            ("threshold", "6KB"),
-            ("pass_limit", "2pkts"),
-            ("tables", "hardware"),
-        ],
-    ),
-    choice(
-        "ecn-sharp",
-        &[
-            ("ins_target", "20us"),
-            ("pst_target", "3us"),
-            ("pst_interval", "10us"),
-        ],
-    ),
+    choice("codel", &[("target", "2us"), ("interval", "10us"), ("profile", "ns3")]),
+    choice("diff-ecn", &[("threshold", "6KB"), ("pass_limit", "2pkts"), ("tables", "hardware")]),
+    choice("ecn-sharp", &[("ins_target", "20us"), ("pst_target", "3us"), ("pst_interval", "10us")]),
     choice(
         "ecn-sharp",
         &[
@@ -158,47 +129,19 @@ const SCHEMES: &[Choice] = &[
             ("arithmetic", "tofino"),
         ],
     ),
-    choice(
-        "ideal-share",
-        &[("window", "10us"), ("pass_limit", "2pkts")],
-    ),
+    choice("ideal-share", &[("window", "10us"), ("pass_limit", "2pkts")]),
     choice("mq-ecn", &[("threshold", "9pkts")]),
     choice(
         "mq-ecn",
-        &[
-            ("threshold", "9pkts"),
-            ("arithmetic", "kernel"),
-            ("emptying", "double-tx"),
-        ],
+        &[("threshold", "9pkts"), ("arithmetic", "kernel"), ("emptying", "double-tx")],
     ),
-    choice(
-        "per-flow-tcn",
-        &[("threshold", "3us"), ("pass_limit", "2pkts")],
-    ),
+    choice("per-flow-tcn", &[("threshold", "3us"), ("pass_limit", "2pkts")]),
     choice(
         "pool-red",
-        &[
-            ("threshold", "9KB"),
-            ("min_threshold", "2KB"),
-            ("max_probability", "1/2"),
-        ],
+        &[("threshold", "9KB"), ("min_threshold", "2KB"), ("max_probability", "1/2")],
     ),
-    choice(
-        "port-red",
-        &[
-            ("threshold", "6pkts"),
-            ("decide", "dequeue"),
-            ("reading", "exclusive"),
-        ],
-    ),
-    choice(
-        "queue-red",
-        &[
-            ("threshold", "3pkts"),
-            ("compare", "at-least"),
-            ("unit", "packets"),
-        ],
-    ),
+    choice("port-red", &[("threshold", "6pkts"), ("decide", "dequeue"), ("reading", "exclusive")]),
+    choice("queue-red", &[("threshold", "3pkts"), ("compare", "at-least"), ("unit", "packets")]),
     choice(
         "queue-red",
         &[
@@ -208,127 +151,53 @@ const SCHEMES: &[Choice] = &[
             ("correction", "packets"),
         ],
     ),
-    choice(
-        "rate-red",
-        &[("port_threshold", "9KB"), ("measure_threshold", "4KB")],
-    ),
+    choice("rate-red", &[("port_threshold", "9KB"), ("measure_threshold", "4KB")]),
     choice("tcn", &[("threshold", "3us")]),
-    choice(
-        "tcn",
-        &[
-            ("threshold", "9us"),
-            ("min_threshold", "1us"),
-            ("max_probability", "1/2"),
-        ],
-    ),
+    choice("tcn", &[("threshold", "9us"), ("min_threshold", "1us"), ("max_probability", "1/2")]),
     choice("tcn", &[("threshold", "5us"), ("clock", "stamp-4ns")]),
 ];
 
 const SCHEDULERS: &[Choice] = &[
-    choice(
-        "dwrr",
-        &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500")],
-    ),
-    choice(
-        "dwrr",
-        &[("quanta", "1, 100, 1500, 3000, 9000, 18000, 1, 4294967295")],
-    ),
+    choice("dwrr", &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500")]),
+    choice("dwrr", &[("quanta", "1, 100, 1500, 3000, 9000, 18000, 1, 4294967295")]),
     choice("fifo", &[("queues", "8")]),
     choice("pifo", &[("weights", "1, 2, 3, 4, 5, 6, 7, 65535")]),
-    choice(
-        "pifo",
-        &[("rank", "lstf"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")],
-    ),
-    choice(
-        "pifo",
-        &[("rank", "pfabric"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")],
-    ),
-    choice(
-        "pifo",
-        &[("rank", "srpt"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")],
-    ),
+    choice("pifo", &[("rank", "lstf"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")]),
+    choice("pifo", &[("rank", "pfabric"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")]),
+    choice("pifo", &[("rank", "srpt"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")]),
     choice("sp", &[("queues", "8")]),
     choice("sp", &[("queues", "8"), ("order", "highest-first")]),
+    choice("sp-dwrr", &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500")]),
     choice(
         "sp-dwrr",
-        &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500")],
-    ),
-    choice(
-        "sp-dwrr",
-        &[
-            ("quanta", "1, 100, 1500, 3000, 9000, 18000"),
-            ("strict", "2"),
-            ("groups", "2, 4"),
-        ],
+        &[("quanta", "1, 100, 1500, 3000, 9000, 18000"), ("strict", "2"), ("groups", "2, 4")],
     ),
     choice("sp-pifo", &[("weights", "1, 1, 1, 1, 1, 1, 1")]),
     choice("sp-wfq", &[("weights", "1, 1, 1, 1, 1, 1, 1")]),
-    choice(
-        "sp-wrr",
-        &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500")],
-    ),
+    choice("sp-wrr", &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500")]),
     choice("wfq", &[("weights", "1, 1, 1, 1, 1, 1, 1, 1")]),
-    choice(
-        "wfq",
-        &[("weights", "1, 2, 3, 4, 5, 6, 7, 65535"), ("clock", "scfq")],
-    ),
-    choice(
-        "wfq",
-        &[
-            ("weights", "1, 2, 3, 4, 5, 6, 7, 8"),
-            ("division", "integer"),
-        ],
-    ),
+    choice("wfq", &[("weights", "1, 2, 3, 4, 5, 6, 7, 65535"), ("clock", "scfq")]),
+    choice("wfq", &[("weights", "1, 2, 3, 4, 5, 6, 7, 8"), ("division", "integer")]),
+    choice("wrr", &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500")]),
     choice(
         "wrr",
-        &[("quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500")],
-    ),
-    choice(
-        "wrr",
-        &[
-            ("quanta", "1, 100, 1500, 3000, 9000, 18000, 1, 4294967295"),
-            ("order", "active-list"),
-        ],
+        &[("quanta", "1, 100, 1500, 3000, 9000, 18000, 1, 4294967295"), ("order", "active-list")],
     ),
 ];
 
 const BUFFERS: &[Choice] = &[
     choice(
         "dynamic-threshold",
-        &[
-            ("pool_size", "40KB"),
-            ("reserve_size", "3KB"),
-            ("alpha", "1/2"),
-        ],
+        &[("pool_size", "40KB"), ("reserve_size", "3KB"), ("alpha", "1/2")],
     ),
     choice(
         "dynamic-threshold",
-        &[
-            ("reserve", "per-queue"),
-            ("reserve_size", "2KB"),
-            ("pool_size", "30KB"),
-        ],
+        &[("reserve", "per-queue"), ("reserve_size", "2KB"), ("pool_size", "30KB")],
     ),
     choice("per-port", &[("limit", "20KB")]),
     choice("per-queue", &[("limit", "6KB"), ("port_limit", "30KB")]),
-    choice(
-        "pfc",
-        &[
-            ("rule", "static"),
-            ("xoff", "3KB"),
-            ("xon", "2KB"),
-            ("headroom", "4KB"),
-        ],
-    ),
-    choice(
-        "pfc",
-        &[
-            ("rule", "factor"),
-            ("factor", "1/4"),
-            ("buffer", "200KB"),
-            ("classes", "2"),
-        ],
-    ),
+    choice("pfc", &[("rule", "static"), ("xoff", "3KB"), ("xon", "2KB"), ("headroom", "4KB")]),
+    choice("pfc", &[("rule", "factor"), ("factor", "1/4"), ("buffer", "200KB"), ("classes", "2")]),
 ];
 
 #[cfg(test)]
@@ -355,10 +224,7 @@ mod tests {
             make(choice("none", &[]), fifo, buffer).unwrap_or_else(|e| panic!("{buffer}: {e}"));
         }
         for name in sched::Config::NAMES {
-            assert!(
-                SCHEDULERS.iter().any(|choice| choice.name == *name),
-                "{name}"
-            );
+            assert!(SCHEDULERS.iter().any(|choice| choice.name == *name), "{name}");
         }
     }
 }

@@ -31,11 +31,7 @@ fn at(tick: u64) -> Cx {
         port_bytes: 3000,
         port_packets: 2,
         pool_bytes: 0,
-        pkt: Pkt {
-            len: 1500,
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        },
+        pkt: Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() },
     }
 }
 
@@ -67,9 +63,6 @@ fn fixed_point_marks_as_often_as_real_numbers() {
         let [fixed, real] = counts;
         // The poor first step moves every later mark forward by a fifth of an interval.
         assert!(real > 40, "{real}");
-        assert!(
-            fixed.abs_diff(real) <= 3 + real / 20,
-            "seed {seed}: {fixed}, {real}"
-        );
+        assert!(fixed.abs_diff(real) <= 3 + real / 20, "seed {seed}: {fixed}, {real}");
     }
 }

@@ -69,10 +69,7 @@ fn explore(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
         }
         tried += 1;
     }
-    println!(
-        "{name}: {} kept and {tried} mutated inputs pass",
-        kept.len()
-    );
+    println!("{name}: {} kept and {tried} mutated inputs pass", kept.len());
 }
 
 #[test]

@@ -39,11 +39,7 @@ struct Link {
 
 impl Link {
     fn new(clock: Clock) -> Self {
-        let config = Config {
-            weights: WEIGHTS.to_vec(),
-            clock,
-            ..Config::default()
-        };
+        let config = Config { weights: WEIGHTS.to_vec(), clock, ..Config::default() };
         Self {
             wfq: config.build().expect("the weights are in range"),
             packets: vec![VecDeque::new(); WEIGHTS.len()],
@@ -66,9 +62,7 @@ impl Link {
         }
         let queue = self.wfq.pick(Time::ZERO, |_| {}).queue;
         let packets = &mut self.packets[queue.index()];
-        let len = packets
-            .pop_front()
-            .expect("the queue that is picked holds a packet");
+        let len = packets.pop_front().expect("the queue that is picked holds a packet");
         let next = packets.front().copied();
         self.wfq.on_departed(queue, len, next, Time::ZERO, |_| {});
         Some((queue.index(), len))
@@ -108,11 +102,7 @@ fn lags(clock: Clock, seed: u64) -> Vec<f64> {
     let mut sent = vec![0.0; WEIGHTS.len()];
     let mut lags = vec![0.0_f64; WEIGHTS.len()];
     // Until some queue might be empty.
-    while sent
-        .iter()
-        .enumerate()
-        .all(|(queue, &sent)| sent < 150_000.0 * weight(queue))
-    {
+    while sent.iter().enumerate().all(|(queue, &sent)| sent < 150_000.0 * weight(queue)) {
         let (queue, len) = link.send().expect("all queues are backlogged");
         sent[queue] += f64::from(len);
         gps.run(f64::from(len));
@@ -132,10 +122,7 @@ fn backlogged_queues_are_never_further_behind_the_fluid_server_than_proved() {
             for (queue, lag) in lags(clock, seed).into_iter().enumerate() {
                 let bound = |factor: f64| weight(queue) * (1.0 - weight(queue) / all) * factor;
                 let proved = bound(factor.unwrap_or(worth(queue))) + TOLERANCE;
-                assert!(
-                    lag <= proved,
-                    "{clock:?}, seed {seed}, queue {queue}: {lag} > {proved}"
-                );
+                assert!(lag <= proved, "{clock:?}, seed {seed}, queue {queue}: {lag} > {proved}");
                 beyond += u32::from(lag > bound(worth(queue)) + TOLERANCE);
             }
         }
@@ -189,20 +176,13 @@ fn a_queue_never_falls_further_behind_its_rate_than_proved() {
             on_and_off(clock, seed, |queue, time, sent| {
                 let others = sum(|other| {
                     let difference = worth(queue) + worth(other) + extra;
-                    if other == queue {
-                        0.0
-                    } else {
-                        weight(other) * difference
-                    }
+                    if other == queue { 0.0 } else { weight(other) * difference }
                 });
                 let rate = weight(queue) / all;
                 #[expect(clippy::cast_precision_loss, reason = "far below 2^53 bytes")]
                 let lag = rate * time as f64 - sent as f64;
                 let proved = rate * (longest + others) + TOLERANCE;
-                assert!(
-                    lag <= proved,
-                    "{clock:?}, seed {seed}, queue {queue}: {lag} > {proved}"
-                );
+                assert!(lag <= proved, "{clock:?}, seed {seed}, queue {queue}: {lag} > {proved}");
                 checks += 1;
             });
         }
@@ -236,10 +216,7 @@ fn packets_in_order_of_fluid_finish_times_are_at_most_one_packet_behind() {
             gps.run(f64::from(len));
             sent[queue] += f64::from(len);
             for (queue, sent) in sent.iter().enumerate() {
-                assert!(
-                    gps.served(queue) - sent <= longest + TOLERANCE,
-                    "seed {seed}"
-                );
+                assert!(gps.served(queue) - sent <= longest + TOLERANCE, "seed {seed}");
             }
         }
     }

@@ -49,19 +49,15 @@ fn steps(guide: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut lines = guide.lines();
     while let Some(line) = lines.next() {
-        let Some(instruction) = line
-            .strip_prefix("<!-- ")
-            .and_then(|rest| rest.strip_suffix(" -->"))
+        let Some(instruction) =
+            line.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"))
         else {
             continue;
         };
         let fence = lines.next().unwrap_or_default();
         assert!(fence.starts_with("```"), "no code after `{instruction}`");
         let code: Vec<&str> = lines.by_ref().take_while(|&line| line != "```").collect();
-        steps.push(Step {
-            instruction,
-            code: code.join("\n") + "\n",
-        });
+        steps.push(Step { instruction, code: code.join("\n") + "\n" });
     }
     steps
 }
@@ -85,9 +81,7 @@ impl Step<'_> {
             fs::write(root.join(path), text).unwrap();
         } else if let Some(what) = self.instruction.strip_prefix("run") {
             let outcome = Outcome::read(what.trim());
-            self.code
-                .lines()
-                .for_each(|command| run(command, root, outcome));
+            self.code.lines().for_each(|command| run(command, root, outcome));
         } else {
             panic!("the test cannot do `{}`", self.instruction);
         }

@@ -95,19 +95,10 @@ fn lossy(egress: Egress) -> Ingress {
 
 #[test]
 fn per_port_limits_agree_with_the_oracle() {
-    for (seed, limit) in [1, 9000, 20_000, i128::from(u32::MAX)]
-        .into_iter()
-        .enumerate()
-    {
+    for (seed, limit) in [1, 9000, 20_000, i128::from(u32::MAX)].into_iter().enumerate() {
         let buffer = config("per-port", &[("limit", &format!("{limit}B"))]);
         let oracle = lossy(Egress::PerPort { limit });
-        compare(
-            "per-port",
-            buffer.build(PORTS, QUEUES).unwrap(),
-            oracle,
-            1000,
-            seed as u64,
-        );
+        compare("per-port", buffer.build(PORTS, QUEUES).unwrap(), oracle, 1000, seed as u64);
     }
 }
 
@@ -115,14 +106,8 @@ fn per_port_limits_agree_with_the_oracle() {
 fn per_queue_limits_agree_with_the_oracle() {
     for (seed, port_limit) in [None, Some(1), Some(12_000)].into_iter().enumerate() {
         let text = port_limit.map_or("none".into(), |limit: i128| format!("{limit}B"));
-        let limits = [
-            ("limit", "5000B, 9000B, 3000B"),
-            ("port_limit", text.as_str()),
-        ];
-        let oracle = lossy(Egress::PerQueue {
-            limits: vec![5000, 9000, 3000],
-            port_limit,
-        });
+        let limits = [("limit", "5000B, 9000B, 3000B"), ("port_limit", text.as_str())];
+        let oracle = lossy(Egress::PerQueue { limits: vec![5000, 9000, 3000], port_limit });
         let buffer = config("per-queue", &limits).build(PORTS, QUEUES).unwrap();
         compare(&text, buffer, oracle, 1000, seed as u64);
     }
@@ -185,13 +170,7 @@ fn shared_buffers() -> Vec<(Config, Egress)> {
 fn shared_buffers_agree_with_the_oracle() {
     for (seed, (config, egress)) in shared_buffers().into_iter().enumerate() {
         let buffer = config.build(PORTS, QUEUES).unwrap();
-        compare(
-            &format!("{config:?}"),
-            buffer,
-            lossy(egress),
-            400,
-            seed as u64,
-        );
+        compare(&format!("{config:?}"), buffer, lossy(egress), 400, seed as u64);
     }
 }
 
@@ -200,21 +179,12 @@ fn lossless_buffers_agree_with_the_oracle_alone_and_over_egress_buffers() {
     let rules = [
         ("shift", Rule::Shift { resume_offset: 700 }),
         ("factor", Rule::Factor(3, 2)),
-        (
-            "static",
-            Rule::Static {
-                xoff: 4000,
-                xon: 1500,
-            },
-        ),
+        ("static", Rule::Static { xoff: 4000, xon: 1500 }),
     ];
     let (shared_config, shared) = shared_buffers().swap_remove(25);
     let egresses = [
         (None, Egress::Unlimited),
-        (
-            Some(config("per-port", &[("limit", "15KB")])),
-            Egress::PerPort { limit: 15_000 },
-        ),
+        (Some(config("per-port", &[("limit", "15KB")])), Egress::PerPort { limit: 15_000 }),
         (Some(shared_config), shared),
     ];
     let mut seed = 0;

@@ -21,13 +21,9 @@ fn a_warm_port_allocates_nothing() {
     let (schemes, schedulers, buffers) = (parts::schemes(), parts::schedulers(), parts::buffers());
     let pairs = schemes.iter().flat_map(|scheme| {
         let buffer = &buffers[0];
-        schedulers
-            .iter()
-            .map(move |scheduler| (scheme, scheduler, buffer))
+        schedulers.iter().map(move |scheduler| (scheme, scheduler, buffer))
     });
-    let each_buffer = buffers
-        .iter()
-        .map(|buffer| (&schemes[0], &schedulers[0], buffer));
+    let each_buffer = buffers.iter().map(|buffer| (&schemes[0], &schedulers[0], buffer));
     for (&scheme, &scheduler, &buffer) in pairs.chain(each_buffer) {
         let made = parts::make(scheme, scheduler, buffer).expect("every choice can be made");
         let Some((marker, made, mut charged)) = made else {
@@ -42,11 +38,7 @@ fn a_warm_port_allocates_nothing() {
             guilty.push(format!("{scheme} / {scheduler} / {buffer}: {allocations}"));
         }
     }
-    assert!(
-        guilty.is_empty(),
-        "allocations when warm:\n{}",
-        guilty.join("\n")
-    );
+    assert!(guilty.is_empty(), "allocations when warm:\n{}", guilty.join("\n"));
 }
 
 /// Offers packets and takes one for each once enough are held or the buffer is full.

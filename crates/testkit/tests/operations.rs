@@ -13,11 +13,7 @@ const BYTES: usize = 1000;
 
 /// To replay one run, put its numbers here and run
 /// `cargo test -p tidegate-testkit --test operations replay`.
-const REPLAY: Run = Run {
-    scheme: 0,
-    scheduler: 0,
-    seed: 0,
-};
+const REPLAY: Run = Run { scheme: 0, scheduler: 0, seed: 0 };
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -29,9 +25,7 @@ struct Run {
 impl Run {
     fn check(self) {
         let mut rng = Rng::new(self.seed, 0);
-        let bytes: Vec<u8> = (0..BYTES)
-            .map(|_| rng.next_u32().to_le_bytes()[3])
-            .collect();
+        let bytes: Vec<u8> = (0..BYTES).map(|_| rng.next_u32().to_le_bytes()[3]).collect();
         let scheme = parts::schemes()[self.scheme];
         let scheduler = parts::schedulers()[self.scheduler];
         let buffers = parts::buffers();
@@ -57,12 +51,7 @@ fn half(first: usize) {
     for scheme in (first..parts::schemes().len()).step_by(2) {
         for scheduler in 0..parts::schedulers().len() {
             for seed in 0..SEEDS {
-                Run {
-                    scheme,
-                    scheduler,
-                    seed,
-                }
-                .check();
+                Run { scheme, scheduler, seed }.check();
             }
         }
     }

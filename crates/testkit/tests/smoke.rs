@@ -15,9 +15,7 @@ fn the_vector_runners_answer_whatever_they_read() {
         fuzz::vectors(&bytes(&mut rng, 200));
     }
     for kind in ["mark", "sched", "buffer"] {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../testdata")
-            .join(kind);
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind);
         let entries = fs::read_dir(directory).expect("testdata is readable");
         let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
         paths.sort();
@@ -35,9 +33,7 @@ fn the_vector_runners_answer_whatever_they_read() {
 #[test]
 fn the_live_switch_takes_whatever_comes() {
     // An ECN-capable IPv4 packet in a frame, with the two bytes before it.
-    let mut good = vec![
-        0, 15, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 2, 0, 46,
-    ];
+    let mut good = vec![0, 15, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 2, 0, 46];
     good.resize(62, 0);
     let mut rng = Rng::new(1, 0);
     for _ in 0..2_000 {

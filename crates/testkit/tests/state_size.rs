@@ -55,10 +55,7 @@ const fn choice(name: &'static str, settings: &'static [(&'static str, &'static 
 const LARGE: &[Choice] = &[
     choice("ecn-sharp", &[("ins_min_target", "100us")]),
     choice("ideal-red", &[("thresholds", EACH)]),
-    choice(
-        "mq-ecn",
-        &[("strict_threshold", EACH), ("threshold", "9pkts")],
-    ),
+    choice("mq-ecn", &[("strict_threshold", EACH), ("threshold", "9pkts")]),
     choice(
         "port-red",
         &[
@@ -71,19 +68,11 @@ const LARGE: &[Choice] = &[
     choice("queue-red", &[("threshold", EACH)]),
     choice(
         "queue-red",
-        &[
-            ("threshold", EACH),
-            ("min_threshold", EACH_LOW),
-            ("max_probability", "1/2"),
-        ],
+        &[("threshold", EACH), ("min_threshold", EACH_LOW), ("max_probability", "1/2")],
     ),
     choice(
         "queue-red",
-        &[
-            ("threshold", EACH),
-            ("min_threshold", EACH_LOW),
-            ("average_weight", "1/4"),
-        ],
+        &[("threshold", EACH), ("min_threshold", EACH_LOW), ("average_weight", "1/4")],
     ),
     choice(
         "queue-red",
@@ -215,9 +204,7 @@ fn so_is_one_with_any_groups() {
 fn assert_small(mut table: Vec<(usize, String)>) {
     table.sort();
     let too_large = table.iter().filter(|(bytes, _)| *bytes >= LIMIT);
-    let too_large: Vec<_> = too_large
-        .map(|(bytes, ports)| format!("{bytes:6}  {ports}"))
-        .collect();
+    let too_large: Vec<_> = too_large.map(|(bytes, ports)| format!("{bytes:6}  {ports}")).collect();
     assert!(
         too_large.is_empty(),
         "the state of these ports is not below {LIMIT} bytes:\n{}",
@@ -232,12 +219,7 @@ fn growth(scheme: Choice, scheduler: Choice) -> Option<isize> {
     let mut buffer = PerPort::new(1, Bytes(1_500_000)).expect("a limit");
     let before = HELD.get();
     for id in 0..PACKETS {
-        let pkt = Pkt {
-            len: 1500,
-            flow: FlowId(id % 50),
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len: 1500, flow: FlowId(id % 50), ecn: Ecn::Ect0, ..Pkt::default() };
         let queue = QueueId((id % u32::from(parts::QUEUES)) as u8);
         // Full at half of them, which is counted.
         let _ = port.enqueue(PktId(id), pkt, queue, Time::ZERO, &mut buffer);
@@ -260,10 +242,7 @@ fn growth(scheme: Choice, scheduler: Choice) -> Option<isize> {
 
 #[test]
 fn marks_and_drops_add_nothing_to_the_slots_of_waiting_packets() {
-    let none = Choice {
-        name: "none",
-        settings: &[],
-    };
+    let none = Choice { name: "none", settings: &[] };
     for scheduler in parts::schedulers() {
         // The slots of 1000 packets. A scheduler adds something only where it keeps ranks.
         let slots = growth(none, scheduler).expect("every scheduler does");

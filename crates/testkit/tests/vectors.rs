@@ -1,8 +1,5 @@
 //! Every golden vector of `testdata/`, and that there are enough of them.
-#![expect(
-    clippy::print_stdout,
-    reason = "the list of files, shown with --nocapture"
-)]
+#![expect(clippy::print_stdout, reason = "the list of files, shown with --nocapture")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,11 +33,7 @@ fn run_all(kind: &str, names: &[&str], run: fn(&str) -> Result<Summary, VectorEr
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let text = fs::read_to_string(path).expect("the files of testdata are readable");
         match run(&text) {
-            Ok(Summary {
-                subject,
-                cases,
-                steps,
-            }) => {
+            Ok(Summary { subject, cases, steps }) => {
                 println!("{kind}/{file}: {cases} cases, {steps} steps");
                 if file != format!("{subject}.toml") {
                     problems.push(format!("{file}: tests `{subject}`, which is not its name"));
@@ -58,26 +51,17 @@ fn run_all(kind: &str, names: &[&str], run: fn(&str) -> Result<Summary, VectorEr
             problems.push(format!("{file}: there is no such file in testdata/{kind}"));
         }
     }
-    assert!(
-        problems.is_empty(),
-        "testdata/{kind}:\n{}",
-        problems.join("\n")
-    );
+    assert!(problems.is_empty(), "testdata/{kind}:\n{}", problems.join("\n"));
 }
 
 /// The files of `testdata/KIND`, in order of name.
 fn files(kind: &str) -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../testdata")
-        .join(kind);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind);
     let entries =
         fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.expect("the entries of testdata are readable").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     files.sort();
     files

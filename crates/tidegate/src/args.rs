@@ -29,12 +29,7 @@ use crate::catalogue::{Kind, nearest};
 /// well, 1 if something ran but failed, was interrupted or is wrong with a checked file, and 2 if a
 /// command could not be carried out. A reader that closes the pipe is no error.
 #[derive(Debug, Parser)]
-#[command(
-    name = "tidegate",
-    version,
-    args_conflicts_with_subcommands = true,
-    max_term_width = 100
-)]
+#[command(name = "tidegate", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -183,11 +178,7 @@ pub(crate) struct Figures {
 impl Figures {
     /// Whether figures are written, and with their titles or without.
     pub(crate) fn titles(self) -> Option<Titles> {
-        let titles = if self.no_titles {
-            Titles::LeftOut
-        } else {
-            Titles::Shown
-        };
+        let titles = if self.no_titles { Titles::LeftOut } else { Titles::Shown };
         self.figures.then_some(titles)
     }
 }
@@ -421,27 +412,21 @@ fn with_command(mut error: clap::Error, words: &[OsString]) -> clap::Error {
             level = below.clone();
         }
     }
-    let names = level
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
+    let names = level.get_subcommands().filter(|command| !command.is_hide_set());
     let near = nearest(wrong, names.map(clap::Command::get_name));
     let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
     if !suggested && !near.is_empty() {
-        error.insert(
-            ContextKind::SuggestedSubcommand,
-            ContextValue::Strings(near),
-        );
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
     }
     error
 }
 
 /// A count, which is not zero.
 fn count<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
-    text.parse()
-        .map_err(|error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => "it is too large".to_owned(),
-            _ => "allowed: a whole number above 0".to_owned(),
-        })
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "it is too large".to_owned(),
+        _ => "allowed: a whole number above 0".to_owned(),
+    })
 }
 
 /// The number of a flow.
@@ -501,11 +486,7 @@ mod tests {
         let cli = Cli::command();
         let commands = cli.get_subcommands().flat_map(|command| {
             let below: Vec<_> = command.get_subcommands().collect();
-            if below.is_empty() {
-                vec![command]
-            } else {
-                below
-            }
+            if below.is_empty() { vec![command] } else { below }
         });
         for command in commands {
             for flag in ["json", "quiet"] {

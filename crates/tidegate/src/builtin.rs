@@ -13,46 +13,19 @@ pub(crate) const MAIN: &str = "main";
 
 /// All of them.
 pub(crate) const ALL: &[Builtin] = &[
-    Builtin {
-        name: "incast",
-        text: include_str!("../../../scenarios/incast.toml"),
-    },
-    Builtin {
-        name: MAIN,
-        text: include_str!("../../../scenarios/main.toml"),
-    },
-    Builtin {
-        name: "one-sided",
-        text: include_str!("../../../scenarios/one-sided.toml"),
-    },
-    Builtin {
-        name: "rtt-variation",
-        text: include_str!("../../../scenarios/rtt-variation.toml"),
-    },
-    Builtin {
-        name: "threshold",
-        text: include_str!("../../../scenarios/threshold.toml"),
-    },
-    Builtin {
-        name: "two-classes",
-        text: include_str!("../../../scenarios/two-classes.toml"),
-    },
+    Builtin { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
+    Builtin { name: MAIN, text: include_str!("../../../scenarios/main.toml") },
+    Builtin { name: "one-sided", text: include_str!("../../../scenarios/one-sided.toml") },
+    Builtin { name: "rtt-variation", text: include_str!("../../../scenarios/rtt-variation.toml") },
+    Builtin { name: "threshold", text: include_str!("../../../scenarios/threshold.toml") },
+    Builtin { name: "two-classes", text: include_str!("../../../scenarios/two-classes.toml") },
 ];
 
 /// Network files for `tidegate plan`.
 pub(crate) const NETWORKS: &[Builtin] = &[
-    Builtin {
-        name: "web",
-        text: include_str!("../../../networks/web.toml"),
-    },
-    Builtin {
-        name: "storage",
-        text: include_str!("../../../networks/storage.toml"),
-    },
-    Builtin {
-        name: "training",
-        text: include_str!("../../../networks/training.toml"),
-    },
+    Builtin { name: "web", text: include_str!("../../../networks/web.toml") },
+    Builtin { name: "storage", text: include_str!("../../../networks/storage.toml") },
+    Builtin { name: "training", text: include_str!("../../../networks/training.toml") },
 ];
 
 impl Builtin {
@@ -71,9 +44,7 @@ impl Builtin {
 pub(crate) fn title(text: &str) -> &str {
     let mut lines = text.lines();
     let title = lines.find_map(|line| line.strip_prefix("title = \""));
-    title
-        .and_then(|title| title.strip_suffix('"'))
-        .unwrap_or_default()
+    title.and_then(|title| title.strip_suffix('"')).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -151,13 +151,7 @@ pub(crate) fn all() -> Vec<Entry> {
         let line = pages::first_sentence(choice.doc);
         let times = pages::below("observing.md", "Flow completion times");
         let page = format!("# {}\n\n{times}\n", choice.name);
-        entries.push(entry(
-            Kind::Convention,
-            choice.name,
-            &line,
-            page,
-            Vec::new(),
-        ));
+        entries.push(entry(Kind::Convention, choice.name, &line, page, Vec::new()));
     }
     for (dialect, choice) in Dialect::ALL.iter().zip(choices(Dialect::FORM)) {
         let line = pages::first_sentence(choice.doc);
@@ -221,10 +215,7 @@ fn entry(
 fn part(kind: Kind, about: &About, parameters: Vec<Parameter>) -> Entry {
     let example = example::part(kind, about, &parameters);
     let page = pages::page(about);
-    Entry {
-        example,
-        ..entry(kind, about.name, about.summary, page, parameters)
-    }
+    Entry { example, ..entry(kind, about.name, about.summary, page, parameters) }
 }
 
 /// All parts of a catalogue.
@@ -238,10 +229,7 @@ fn listed<C: Catalogue>(kind: Kind) -> impl Iterator<Item = Entry> {
 
 /// A part that is in no catalogue: what a scenario needs is all that it has of it.
 fn alone<N: Named>(kind: Kind) -> Entry {
-    Entry {
-        example: N::ABOUT.needs.to_owned(),
-        ..part(kind, &N::ABOUT, parameters(&N::default()))
-    }
+    Entry { example: N::ABOUT.needs.to_owned(), ..part(kind, &N::ABOUT, parameters(&N::default())) }
 }
 
 /// A published set of parameters of Poisson traffic.
@@ -250,10 +238,7 @@ fn published(name: &'static str) -> Entry {
     let load = pages::cell("workloads.md", name, 1);
     let line = format!("published poisson, load of {load}");
     let headings = ["What a load means", "Sizes"];
-    let about = About {
-        name,
-        ..poisson::Config::ABOUT
-    };
+    let about = About { name, ..poisson::Config::ABOUT };
     Entry {
         page: pages::described(name, &line, "workloads.md", &headings),
         line,
@@ -263,10 +248,9 @@ fn published(name: &'static str) -> Entry {
 
 fn parameters(part: &dyn Parameters) -> Vec<Parameter> {
     let parameter = |field: &Field| {
-        let words = choices(field.form).iter().map(|choice| Word {
-            name: choice.name,
-            doc: tidy(choice.doc),
-        });
+        let words = choices(field.form)
+            .iter()
+            .map(|choice| Word { name: choice.name, doc: tidy(choice.doc) });
         Parameter {
             name: field.name,
             default: part.value(field.name).unwrap_or_default(),
@@ -318,12 +302,7 @@ mod tests {
     fn every_name_has_a_line() {
         for entry in all() {
             let length = entry.line.chars().count();
-            assert!(
-                length > 0,
-                "{} {} has no line",
-                entry.kind.name(),
-                entry.name
-            );
+            assert!(length > 0, "{} {} has no line", entry.kind.name(), entry.name);
             // Conventions need more words than fit on one line, and figures say where they are.
             let most = match entry.kind {
                 Kind::Convention => 140,
@@ -331,12 +310,7 @@ mod tests {
                 _ => 66,
             };
             assert!(length <= most, "{}: {}", entry.name, entry.line);
-            assert!(
-                !entry.line.contains(['|', '\n']),
-                "{}: {}",
-                entry.name,
-                entry.line
-            );
+            assert!(!entry.line.contains(['|', '\n']), "{}: {}", entry.name, entry.line);
         }
     }
 
@@ -384,12 +358,7 @@ mod tests {
     #[test]
     fn every_part_has_a_page_and_every_scheme_says_how_to_choose_its_threshold() {
         for entry in all() {
-            assert!(
-                !entry.page.is_empty(),
-                "{} {}",
-                entry.kind.name(),
-                entry.name
-            );
+            assert!(!entry.page.is_empty(), "{} {}", entry.kind.name(), entry.name);
             if entry.kind == Kind::Scheme {
                 let heading = "\n## Choosing the threshold\n";
                 assert!(entry.page.contains(heading), "{} does not say", entry.name);
@@ -401,12 +370,7 @@ mod tests {
     fn every_field_of_a_scheme_is_explained() {
         for entry in all() {
             for parameter in &entry.parameters {
-                assert!(
-                    !parameter.doc.is_empty(),
-                    "{}.{}",
-                    entry.name,
-                    parameter.name
-                );
+                assert!(!parameter.doc.is_empty(), "{}.{}", entry.name, parameter.name);
             }
         }
     }
@@ -417,10 +381,8 @@ mod tests {
 
         for entry in all() {
             // A list needs its file, and a dialect is of a network.
-            let is_whole = matches!(
-                entry.kind,
-                Kind::Dialect | Kind::Scenario | Kind::Figure | Kind::Network
-            );
+            let is_whole =
+                matches!(entry.kind, Kind::Dialect | Kind::Scenario | Kind::Figure | Kind::Network);
             if is_whole || entry.name == "list" {
                 continue;
             }

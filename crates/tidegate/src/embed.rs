@@ -115,12 +115,7 @@ impl Study {
 
     /// What it came to mean, in a few lines.
     pub fn outline(&self) -> String {
-        let Job {
-            file,
-            scenario,
-            plan,
-            ..
-        } = &self.job;
+        let Job { file, scenario, plan, .. } = &self.job;
         outline::summary(file, scenario, plan)
     }
 
@@ -183,10 +178,8 @@ impl Study {
         let (folder, _claim) = self.folder(options, &manifest)?.unzip();
         let memory = Memory::default();
         let board = Board::new(0, Output::quiet());
-        let observed = Observed {
-            bars: folder.as_ref().map(|folder| Bars::new(folder, &board)),
-            progress,
-        };
+        let observed =
+            Observed { bars: folder.as_ref().map(|folder| Bars::new(folder, &board)), progress };
         let store: &dyn Store = match &folder {
             Some(folder) => folder,
             None => &memory,
@@ -253,11 +246,7 @@ impl Study {
         let Some(path) = options.out else {
             return Ok(None);
         };
-        let begin = if options.resume {
-            Folder::resume
-        } else {
-            Folder::create
-        };
+        let begin = if options.resume { Folder::resume } else { Folder::create };
         let opened = Claim::open(path, Others::Kept, || begin(path, manifest));
         let (folder, claim) = opened.map_err(text_of)?;
         if let Some(text) = &self.text {
@@ -358,9 +347,8 @@ impl Results {
     /// Why some numbers should not be trusted; runs that stalled are among them.
     pub fn warnings(&self) -> Vec<String> {
         let stalled = run::stalled(self.records()).into_iter();
-        let mut texts: Vec<String> = stalled
-            .map(|failed| format!("run {}: {}", failed.run, failed.why))
-            .collect();
+        let mut texts: Vec<String> =
+            stalled.map(|failed| format!("run {}: {}", failed.run, failed.why)).collect();
         texts.extend(self.full.clone());
         texts.extend(report::warnings(&self.comparison));
         texts
@@ -428,10 +416,7 @@ impl Caller {
     #[expect(clippy::new_without_default, reason = "no two are the same")]
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self {
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            has_given_up: AtomicBool::new(false),
-        }
+        Self { number: NEXT.fetch_add(1, Ordering::Relaxed), has_given_up: AtomicBool::new(false) }
     }
 
     /// Carries out a command whose output goes to the caller; the first word is the program's name. Those that
@@ -462,12 +447,7 @@ impl Caller {
             Ok(verdict) => (verdict.code(), None),
             Err(text) => (2, Some(text)),
         };
-        Called {
-            code,
-            printed,
-            said,
-            error,
-        }
+        Called { code, printed, said, error }
     }
 
     /// Waits for the turn; `None` if the caller gave up before.

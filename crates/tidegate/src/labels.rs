@@ -16,12 +16,8 @@ pub(crate) fn shortened(labels: &[&str], most: usize) -> Vec<String> {
     let words = labels.iter().map(|label| words(label)).collect::<Vec<_>>();
     let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
     let all = distinct(&found);
-    for shorten in [
-        without_ends,
-        without_common_words,
-        without_shared_words,
-        without_shared_tails,
-    ] {
+    for shorten in [without_ends, without_common_words, without_shared_words, without_shared_tails]
+    {
         let is_long = |label: &String| width(label) > most;
         if all < 2 || !found.iter().any(is_long) {
             break;
@@ -102,11 +98,7 @@ fn without_shared_words(labels: &[Vec<&str>], found: &[String], most: usize) -> 
         }
         let others = || labels.iter().filter(|other| *other != label);
         let shorter = without_words(label, &|word| others().any(|other| other.contains(&word)));
-        if width(&shorter) <= most {
-            shorter
-        } else {
-            found.clone()
-        }
+        if width(&shorter) <= most { shorter } else { found.clone() }
     };
     labels.iter().zip(found).map(shorten).collect()
 }
@@ -168,10 +160,7 @@ mod tests {
     fn labels_that_fit_stay_as_they_are() {
         let labels = ["tcn, load 0.5", "codel, load 0.5"];
         assert_eq!(shortened(&labels, 15), labels);
-        assert_eq!(
-            shortened(&["alone and too long"], 4),
-            ["alone and too long"]
-        );
+        assert_eq!(shortened(&["alone and too long"], 4), ["alone and too long"]);
         assert!(shortened(&[], 4).is_empty());
     }
 
@@ -187,10 +176,7 @@ mod tests {
             "load 0.9, tcn threshold 40us",
             "load 0.9, tcn threshold 60us",
         ];
-        assert_eq!(
-            shortened(&labels, 18),
-            ["… 0.5, … 20us", "… 0.9, … 40us", "… 0.9, … 60us"]
-        );
+        assert_eq!(shortened(&labels, 18), ["… 0.5, … 20us", "… 0.9, … 40us", "… 0.9, … 60us"]);
         let paths = ["results/monday/tiny: tcn", "results/tuesday/tiny: tcn"];
         assert_eq!(shortened(&paths, 20), ["…monday…", "…tuesday…"]);
     }
@@ -202,24 +188,14 @@ mod tests {
             "no marking",
             "per-queue RED with the threshold of the paper",
         ];
-        assert_eq!(
-            shortened(&labels, 16),
-            ["TCN …", "no marking", "per-queue RED …"]
-        );
+        assert_eq!(shortened(&labels, 16), ["TCN …", "no marking", "per-queue RED …"]);
     }
 
     #[test]
     fn tails_that_others_have_go_where_every_word_is_in_another_label() {
-        let labels = [
-            "a: TCN of the paper",
-            "a: RED of the paper",
-            "b: TCN of the paper",
-            "b: none",
-        ];
-        assert_eq!(
-            shortened(&labels, 10),
-            ["a: TCN of…", "a: RED of…", "b: TCN of…", "b: none"]
-        );
+        let labels =
+            ["a: TCN of the paper", "a: RED of the paper", "b: TCN of the paper", "b: none"];
+        assert_eq!(shortened(&labels, 10), ["a: TCN of…", "a: RED of…", "b: TCN of…", "b: none"]);
     }
 
     #[test]

@@ -53,18 +53,15 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
             )
         }),
         Some(Command::Run(run)) => with(run.running.common, |output| {
-            let recorded = Recorded {
-                trace: run.trace,
-                capture: Some(&run.capture),
-            };
+            let recorded = Recorded { trace: run.trace, capture: Some(&run.capture) };
             cmd::run::run(&run.files, &run.running, &run.on, &recorded, output)
         }),
-        Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
-            cmd::reproduce::reproduce(reproduce, output)
-        }),
-        Some(Command::Attach(attach)) => with(attach.common, |output| {
-            cmd::engine::attach::attach(attach, output)
-        }),
+        Some(Command::Reproduce(reproduce)) => {
+            with(reproduce.common, |output| cmd::reproduce::reproduce(reproduce, output))
+        }
+        Some(Command::Attach(attach)) => {
+            with(attach.common, |output| cmd::engine::attach::attach(attach, output))
+        }
         Some(Command::Merge(merge)) => {
             with(merge.common, |output| cmd::merge::merge(merge, output))
         }
@@ -99,27 +96,24 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
         },
         Some(Command::Host(host)) => {
             let common = host.command.common();
-            let common = args::Common {
-                json: common.json,
-                quiet: common.quiet,
-                color: common.color,
-            };
+            let common =
+                args::Common { json: common.json, quiet: common.quiet, color: common.color };
             with(common, |_| cmd::host::host(words))
         }
         Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
-        Some(Command::Explain(explain)) => with(explain.common, |output| {
-            cmd::explain::explain(explain, output)
-        }),
+        Some(Command::Explain(explain)) => {
+            with(explain.common, |output| cmd::explain::explain(explain, output))
+        }
         Some(Command::Check(check)) => {
             with(check.common, |output| cmd::check::check(check, output))
         }
         Some(Command::Schema(schema)) => with(schema.common, cmd::generate::schema),
-        Some(Command::Completions(completions)) => with(completions.common, |output| {
-            cmd::generate::completions(completions.shell, output)
-        }),
-        Some(Command::Man(man)) => with(man.common, |output| {
-            cmd::generate::man(man.out.as_deref(), output)
-        }),
+        Some(Command::Completions(completions)) => {
+            with(completions.common, |output| cmd::generate::completions(completions.shell, output))
+        }
+        Some(Command::Man(man)) => {
+            with(man.common, |output| cmd::generate::man(man.out.as_deref(), output))
+        }
         Some(Command::Simulate(simulate)) => {
             with(simulate.common, |_| cmd::serve::playground::simulate())
         }

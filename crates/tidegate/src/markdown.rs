@@ -70,9 +70,8 @@ pub(crate) fn html(page: &str) -> String {
                 out.push_str("<div class=\"wide\"><table class=\"claims prose\">\n");
                 for (number, row) in rows.iter().enumerate() {
                     let cell = if number == 0 { "th" } else { "td" };
-                    let cells = row
-                        .iter()
-                        .map(|text| format!("<{cell}>{}</{cell}>", marked_up(text)));
+                    let cells =
+                        row.iter().map(|text| format!("<{cell}>{}</{cell}>", marked_up(text)));
                     _ = writeln!(out, "<tr>{}</tr>", cells.collect::<String>());
                 }
                 out.push_str("</table></div>\n");
@@ -155,10 +154,8 @@ fn blocks(page: &str) -> Vec<Block> {
             while let Some(line) = lines.next_if(|line| line.starts_with('|')) {
                 rows.push(cells(line));
             }
-            let is_rule = |row: &[String]| {
-                row.iter()
-                    .all(|cell| cell.chars().all(|c| "-: ".contains(c)))
-            };
+            let is_rule =
+                |row: &[String]| row.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c)));
             let has_heads = rows.iter().any(|row| is_rule(row));
             rows.retain(|row| !is_rule(row));
             if !has_heads {
@@ -297,11 +294,7 @@ const NARROW: usize = 24;
 /// A table in columns, the last of which is folded; or, if it is too wide for that, each row as a
 /// small list under its first cell. The first row has the heads, if there are any.
 fn table(rows: &[Vec<String>], paint: Paint, most: usize) -> String {
-    let shown = |row: &Vec<String>| {
-        row.iter()
-            .map(|cell| inline(cell, paint))
-            .collect::<Vec<_>>()
-    };
+    let shown = |row: &Vec<String>| row.iter().map(|cell| inline(cell, paint)).collect::<Vec<_>>();
     let rows = rows.iter().map(shown).collect::<Vec<_>>();
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut out = String::new();
@@ -327,21 +320,10 @@ fn table(rows: &[Vec<String>], paint: Paint, most: usize) -> String {
         }
         let folded = folded(&cell(row, last), most - before);
         for (part, text) in folded.iter().enumerate() {
-            let begin = if part == 0 {
-                begin.clone()
-            } else {
-                " ".repeat(before)
-            };
+            let begin = if part == 0 { begin.clone() } else { " ".repeat(before) };
             let text = format!("{begin}{text}");
             let text = text.trim_end();
-            line(
-                &mut out,
-                &if number == 0 {
-                    paint.dim(text)
-                } else {
-                    text.to_owned()
-                },
-            );
+            line(&mut out, &if number == 0 { paint.dim(text) } else { text.to_owned() });
         }
     }
     out
@@ -354,9 +336,7 @@ fn list(rows: &[Vec<String>], paint: Paint, most: usize) -> String {
         return out;
     };
     for row in rows {
-        let (first, others) = row
-            .split_first()
-            .map_or(("", row.as_slice()), |(f, o)| (f, o));
+        let (first, others) = row.split_first().map_or(("", row.as_slice()), |(f, o)| (f, o));
         if !first.is_empty() {
             line(&mut out, &paint.bold(first));
         }

@@ -175,21 +175,12 @@ impl Output {
 
     /// Says nothing but warnings.
     pub(crate) const fn quiet() -> Self {
-        Self {
-            json: false,
-            quiet: true,
-            paint: Paint::Plain,
-            width: COLUMNS,
-            talk: Paint::Plain,
-        }
+        Self { json: false, quiet: true, paint: Paint::Plain, width: COLUMNS, talk: Paint::Plain }
     }
 
     /// The same, which says nothing but warnings and errors.
     pub(crate) fn silent(self) -> Self {
-        Self {
-            quiet: true,
-            ..self
-        }
+        Self { quiet: true, ..self }
     }
 
     /// Writes results.

@@ -91,8 +91,7 @@ impl Board {
         self.done.store(done, Ordering::Relaxed);
         self.steps.store(steps, Ordering::Relaxed);
         self.whole.set_position(steps);
-        self.whole
-            .set_message(format!("{done} of {} runs, {note}", self.runs));
+        self.whole.set_message(format!("{done} of {} runs, {note}", self.runs));
         self.say();
     }
 
@@ -128,8 +127,7 @@ impl Board {
 
     fn end_run(&self, steps: u64) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.whole
-            .set_message(format!("{done} of {} runs", self.runs));
+        self.whole.set_message(format!("{done} of {} runs", self.runs));
         self.advance(steps);
     }
 
@@ -138,15 +136,12 @@ impl Board {
         let Some(last_line) = &self.last_line else {
             return;
         };
-        let mut last_line = last_line
-            .lock()
-            .expect("nobody panics while writing a line");
+        let mut last_line = last_line.lock().expect("nobody panics while writing a line");
         let done = self.done.load(Ordering::Relaxed);
         if last_line.elapsed() >= PAUSE && done < self.runs {
             *last_line = Instant::now();
             let steps = self.steps.load(Ordering::Relaxed);
-            self.output
-                .say(&line(done, self.runs, steps, self.begun.elapsed()));
+            self.output.say(&line(done, self.runs, steps, self.begun.elapsed()));
         }
     }
 }
@@ -166,10 +161,8 @@ impl Drop for Board {
 fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
     let all = runs as u64 * STEPS;
     let percent = steps.saturating_mul(100) / all.max(1);
-    let mut line = format!(
-        "progress: {done} of {runs} runs, {percent} %, {:#} gone",
-        HumanDuration(gone)
-    );
+    let mut line =
+        format!("progress: {done} of {runs} runs, {percent} %, {:#} gone", HumanDuration(gone));
     if steps > 0 {
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let left = gone.mul_f64(all.saturating_sub(steps) as f64 / steps as f64);
@@ -210,20 +203,11 @@ struct Line<'a> {
 impl<'a> Bars<'a> {
     /// For the runs of a folder.
     pub(crate) fn new(folder: &'a Folder, board: &'a Board) -> Self {
-        Self {
-            folder,
-            board,
-            running: Mutex::default(),
-        }
+        Self { folder, board, running: Mutex::default() }
     }
 
     fn with_running<T>(&self, work: impl FnOnce(&mut BTreeMap<String, Running>) -> T) -> T {
-        work(
-            &mut self
-                .running
-                .lock()
-                .expect("nobody panics while showing progress"),
-        )
+        work(&mut self.running.lock().expect("nobody panics while showing progress"))
     }
 
     fn log(&self, line: &Line<'_>) {
@@ -244,13 +228,7 @@ impl Progress for Bars<'_> {
         bar.set_style(style("  {bar:28} {pos}/{len} flows  {prefix}  {msg}"));
         bar.set_prefix(format!("{}, seed {}", experiment.label, experiment.seed));
         let now = Instant::now();
-        let running = Running {
-            bar,
-            begun: now,
-            shown: now,
-            flows: flows as u64,
-            steps: 0,
-        };
+        let running = Running { bar, begun: now, shown: now, flows: flows as u64, steps: 0 };
         self.with_running(|runs| runs.insert(experiment.id.clone(), running));
     }
 

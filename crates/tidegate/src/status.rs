@@ -74,12 +74,7 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn new(path: &Path, all: usize, before: usize) -> Self {
-        Self {
-            path: path.to_owned(),
-            all,
-            before,
-            written: Mutex::new(None),
-        }
+        Self { path: path.to_owned(), all, before, written: Mutex::new(None) }
     }
 
     /// Writes it if it is time to: so many runs of this program are done, and so much of all.

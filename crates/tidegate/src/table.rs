@@ -10,12 +10,7 @@ use crate::output::Paint;
 
 /// The metrics of the first two tables, if the results have them.
 const TABLES: [&[&str]; 2] = [
-    &[
-        "fct_mean",
-        "fct_small_mean",
-        "fct_small_p99",
-        "fct_large_mean",
-    ],
+    &["fct_mean", "fct_small_mean", "fct_small_p99", "fct_large_mean"],
     &["marks", "drops", "timeouts", "unfinished"],
 ];
 
@@ -67,10 +62,7 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
         let others = (0..summary.metrics.len()).filter(|place| !chosen[1].contains(place));
         chosen[0] = others.take(4).collect();
     }
-    let mut tables = Tables {
-        has_groups: sheet.sections.len() > 1,
-        ..Tables::default()
-    };
+    let mut tables = Tables { has_groups: sheet.sections.len() > 1, ..Tables::default() };
     for places in &chosen {
         tables.add("", &sheet, places, Shown::Interval, look);
     }
@@ -80,18 +72,8 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
     }
     let parts = [
         (&summary.sizes, "size", "size of flow", &OF_SIZE[..]),
-        (
-            &summary.services,
-            "service",
-            "class of service",
-            &OF_SERVICE[..],
-        ),
-        (
-            &summary.queues,
-            "queue",
-            "queue of the observed ports",
-            &OF_QUEUE[..],
-        ),
+        (&summary.services, "service", "class of service", &OF_SERVICE[..]),
+        (&summary.queues, "queue", "queue of the observed ports", &OF_QUEUE[..]),
     ];
     for (breakdown, noun, what, names) in parts {
         let Some(breakdown) = breakdown else {
@@ -183,10 +165,7 @@ impl<'a> Sheet<'a> {
             rows: group
                 .rows
                 .into_iter()
-                .map(|row| Row {
-                    estimates: &points[row.point].estimates,
-                    name: row.name,
-                })
+                .map(|row| Row { estimates: &points[row.point].estimates, name: row.name })
                 .collect(),
             title: group.title,
             is_ranked: true,
@@ -195,10 +174,7 @@ impl<'a> Sheet<'a> {
             title: None,
             rows: points
                 .iter()
-                .map(|point| Row {
-                    name: point.label.clone(),
-                    estimates: &point.estimates,
-                })
+                .map(|point| Row { name: point.label.clone(), estimates: &point.estimates })
                 .collect(),
             is_ranked: false,
         };
@@ -218,10 +194,9 @@ impl<'a> Sheet<'a> {
         let Breakdown { metrics, parts } = breakdown;
         for group in page::groups(summary) {
             if let [row] = group.rows.as_slice() {
-                let rows = parts.iter().map(|part| Row {
-                    name: part.title(noun),
-                    estimates: &part.points[row.point],
-                });
+                let rows = parts
+                    .iter()
+                    .map(|part| Row { name: part.title(noun), estimates: &part.points[row.point] });
                 sections.push(Section {
                     title: group.title,
                     rows: rows.collect(),
@@ -231,10 +206,10 @@ impl<'a> Sheet<'a> {
             }
             for part in parts {
                 let title = group.title.iter().cloned().chain([part.title(noun)]);
-                let rows = group.rows.iter().map(|row| Row {
-                    name: row.name.clone(),
-                    estimates: &part.points[row.point],
-                });
+                let rows = group
+                    .rows
+                    .iter()
+                    .map(|row| Row { name: row.name.clone(), estimates: &part.points[row.point] });
                 sections.push(Section {
                     title: Some(title.collect::<Vec<_>>().join(", ")),
                     rows: rows.collect(),
@@ -324,11 +299,7 @@ fn column(sheet: &Sheet<'_>, place: usize, shown: Shown) -> Column {
     let marks = sheet.sections.iter().flat_map(|section| {
         let own = section.rows.iter();
         let own = own.map(|row| extent(row.estimate(place), shown));
-        let better = if section.is_ranked {
-            metric.better
-        } else {
-            Better::Neither
-        };
+        let better = if section.is_ranked { metric.better } else { Better::Neither };
         marks(better, &own.collect::<Vec<_>>())
     });
     Column {
@@ -372,11 +343,7 @@ fn blocks<'a>(sheet: &Sheet<'_>, columns: &'a [Column], screen: usize) -> Vec<Bl
     let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let total = |columns: &[Column]| columns.iter().map(|column| column.width() + GAP).sum();
     let free = screen.saturating_sub(total(columns));
-    let room = if free >= longest.min(LEAST_LABEL) {
-        free
-    } else {
-        screen / 3
-    };
+    let room = if free >= longest.min(LEAST_LABEL) { free } else { screen / 3 };
     let labels = labels::shortened(&names, room);
     let widths = labels.iter().map(|label| width(label));
     let room = widths.filter(|&width| width <= room).max().unwrap_or(0);
@@ -386,11 +353,7 @@ fn blocks<'a>(sheet: &Sheet<'_>, columns: &'a [Column], screen: usize) -> Vec<Bl
         let fits = |count: &usize| room + total(&rest[..*count]) <= screen;
         let count = (1..=rest.len()).take_while(fits).last().unwrap_or(1);
         let (columns, others) = rest.split_at(count);
-        blocks.push(Block {
-            columns,
-            labels: labels.clone(),
-            room,
-        });
+        blocks.push(Block { columns, labels: labels.clone(), room });
         rest = others;
     }
     blocks
@@ -455,10 +418,7 @@ struct Scale {
 
 impl Scale {
     fn new(metric: &Metric, estimates: &[Option<Estimate>]) -> Self {
-        let values = estimates
-            .iter()
-            .flatten()
-            .map(|estimate| estimate.value.abs());
+        let values = estimates.iter().flatten().map(|estimate| estimate.value.abs());
         let largest = values.fold(0.0, f64::max);
         // The unit that the report page has for such a value.
         let prefix = Prefix::of_unit(metric.unit, largest);
@@ -471,19 +431,11 @@ impl Scale {
             value if value >= 10.0 => 2,
             _ => 3,
         };
-        Self {
-            unit: prefix.unit(),
-            divisor: prefix.divisor,
-            digits,
-        }
+        Self { unit: prefix.unit(), divisor: prefix.divisor, digits }
     }
 
     /// Of ratios to a baseline.
-    const RATIO: Self = Self {
-        unit: String::new(),
-        divisor: 1.0,
-        digits: 3,
-    };
+    const RATIO: Self = Self { unit: String::new(), divisor: 1.0, digits: 3 };
 
     /// A value, and half of its interval.
     fn show(&self, value: f64, interval: Option<(f64, f64)>) -> String {

@@ -346,11 +346,7 @@ impl Config {
             return out("max_window", &max, "at least 2 segments");
         }
         if !(segment..=MAX_RECEIVE_WINDOW).contains(&self.receive_window.0) {
-            return out(
-                "receive_window",
-                &self.receive_window,
-                "one segment to 1 GiB",
-            );
+            return out("receive_window", &self.receive_window, "one segment to 1 GiB");
         }
         if self.rto_min == Span::ZERO {
             return out("rto_min", &self.rto_min, "above 0");
@@ -426,10 +422,7 @@ mod tests {
         assert_eq!(bcc.initial_window_bytes(), 179_200);
         assert_eq!(bytes(bcc.max_window.unwrap(), bcc.mss), 1_120_000);
         let micro = Config::profile("tcn-micro").unwrap();
-        assert_eq!(
-            (micro.rto_min, micro.rto_initial),
-            (Span::from_ms(10), Span::from_secs(3))
-        );
+        assert_eq!((micro.rto_min, micro.rto_initial), (Span::from_ms(10), Span::from_secs(3)));
         let sharp = Config::profile("ecn-sharp-sim").unwrap();
         assert_eq!(sharp.receive_window, Bytes(160_000_000));
     }
@@ -464,11 +457,8 @@ mod tests {
             config.set(name, text).unwrap();
             match config.check() {
                 Err(ConfigError::OutOfRange { field, .. }) => {
-                    let expected = if (name, text) == ("rto_min", "61s") {
-                        "rto_max"
-                    } else {
-                        name
-                    };
+                    let expected =
+                        if (name, text) == ("rto_min", "61s") { "rto_max" } else { name };
                     assert_eq!(field, expected);
                 }
                 other => panic!("{name} {text}: {other:?}"),

@@ -7,10 +7,7 @@ use core::ops::{Deref, DerefMut};
 /// A list that is on the heap from its first use on, and before that takes no more room than a
 /// pointer: a connection has several, and without losses all of them stay empty.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::box_collection,
-    reason = "a pointer where the list itself takes four words"
-)]
+#[expect(clippy::box_collection, reason = "a pointer where the list itself takes four words")]
 pub(crate) struct LazyDeque<T>(Option<Box<VecDeque<T>>>);
 
 impl<T: 'static> LazyDeque<T> {

@@ -143,10 +143,7 @@ impl Pias {
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let thresholds: Box<[u64]> = config.thresholds.iter().map(|bytes| bytes.0).collect();
         let rising = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
-        let Some(&first) = thresholds
-            .first()
-            .filter(|_| rising && thresholds.len() < 256)
-        else {
+        let Some(&first) = thresholds.first().filter(|_| rising && thresholds.len() < 256) else {
             let list = tidegate_units::Setting::write(&config.thresholds);
             let allowed = "1 to 255 rising sizes";
             return Err(ConfigError::out_of_range("thresholds", list, allowed));
@@ -177,15 +174,9 @@ impl Pias {
                     demotions: Vec::with_capacity(usize::from(lower)),
                 })
             }
-            Rule::Offset => State::Offset {
-                thresholds,
-                start: 0,
-            },
+            Rule::Offset => State::Offset { thresholds, start: 0 },
         };
-        Ok(Self {
-            force_ect: config.force_ect,
-            state,
-        })
+        Ok(Self { force_ect: config.force_ect, state })
     }
 
     /// The application writes bytes that begin at position `start`, while `unacked` earlier bytes
@@ -233,10 +224,7 @@ impl Pias {
 #[inline]
 fn passed(thresholds: &[u64], bytes: u64) -> u8 {
     // There are at most 255.
-    thresholds
-        .iter()
-        .take_while(|&&limit| bytes > limit)
-        .count() as u8
+    thresholds.iter().take_while(|&&limit| bytes > limit).count() as u8
 }
 
 #[derive(Clone, Debug)]
@@ -260,9 +248,7 @@ struct Cumulative {
 
 impl Cumulative {
     fn on_write(&mut self, unacked: u64, now: Time) {
-        let paused = self
-            .wrote_at
-            .is_some_and(|wrote_at| now - wrote_at > self.idle_gap);
+        let paused = self.wrote_at.is_some_and(|wrote_at| now - wrote_at > self.idle_gap);
         if unacked == 0 && paused {
             self.sent = 0;
         }
@@ -317,10 +303,7 @@ impl Demotion {
             self.highest = end;
         }
         // At most `lower`, a `u8`.
-        self.demotions
-            .iter()
-            .take_while(|&&from| from <= seq)
-            .count() as u8
+        self.demotions.iter().take_while(|&&from| from <= seq).count() as u8
     }
 }
 
@@ -353,10 +336,7 @@ mod tests {
         let mut pias = pias(Profile::Ns2);
         pias.on_write(0, 0, Time::ZERO);
         // The 69th begins at 68 · 1460 = 99 280, the 70th at 100 740.
-        assert_eq!(
-            runs(&mut pias, 0, 1_460, 100, Time::ZERO),
-            [(0, 69), (1, 31)]
-        );
+        assert_eq!(runs(&mut pias, 0, 1_460, 100, Time::ZERO), [(0, 69), (1, 31)]);
         for (offset, class) in [(99_999, 0), (100_000, 0), (100_001, 1)] {
             assert_eq!(pias.class(offset, 1_460, Time::ZERO), class, "{offset}");
         }
@@ -368,16 +348,8 @@ mod tests {
         pias.on_write(1_000_000, 50_000, Time::ZERO);
         assert_eq!(pias.class(1_100_000, 1, Time::ZERO), 0);
         assert_eq!(pias.class(1_100_001, 1, Time::ZERO), 1);
-        assert_eq!(
-            pias.class(1_000_000, 1, Time::ZERO),
-            0,
-            "sent again, high again"
-        );
-        assert_eq!(
-            pias.class(999_999, 1, Time::ZERO),
-            0,
-            "of the message before"
-        );
+        assert_eq!(pias.class(1_000_000, 1, Time::ZERO), 0, "sent again, high again");
+        assert_eq!(pias.class(999_999, 1, Time::ZERO), 0, "of the message before");
         assert!(!pias.forces_ect(0));
     }
 
@@ -385,10 +357,7 @@ mod tests {
     fn the_kernel_compares_what_has_left_with_this_packet() {
         // 70 · 1448 = 101 360; the 71st makes 102 808 > 102 400.
         let mut pias = pias(Profile::Kernel);
-        assert_eq!(
-            runs(&mut pias, 0, 1_448, 80, Time::ZERO),
-            [(0, 70), (1, 10)]
-        );
+        assert_eq!(runs(&mut pias, 0, 1_448, 80, Time::ZERO), [(0, 70), (1, 10)]);
         for (len, class) in [(102_399, 0), (102_400, 0), (102_401, 1)] {
             let mut pias = Pias::new(&Profile::Kernel.config()).unwrap();
             assert_eq!(pias.class(0, len, Time::ZERO), class, "{len}");
@@ -432,31 +401,16 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(pias.class(0, 100_000, Time::ZERO), 0);
         }
-        assert_eq!(
-            pias.class(99_000, 3_400, Time::ZERO),
-            0,
-            "2400 of them are new"
-        );
-        assert_eq!(
-            pias.class(102_400, 0, Time::ZERO),
-            0,
-            "a FIN goes by what was sent"
-        );
+        assert_eq!(pias.class(99_000, 3_400, Time::ZERO), 0, "2400 of them are new");
+        assert_eq!(pias.class(102_400, 0, Time::ZERO), 0, "a FIN goes by what was sent");
         assert_eq!(pias.class(102_400, 1, Time::ZERO), 1);
-        assert_eq!(
-            pias.class(0, 1_000, Time::ZERO),
-            1,
-            "a repeat goes by what was sent"
-        );
+        assert_eq!(pias.class(0, 1_000, Time::ZERO), 1, "a repeat goes by what was sent");
         assert_eq!(pias.class(102_401, 0, Time::ZERO), 1);
     }
 
     /// The class of the last of a series of repeats, each (position, ms since the one before).
     fn after_repeats(aging: Option<u32>, repeats: &[(u64, u64)]) -> u8 {
-        let config = Config {
-            aging,
-            ..Profile::Kernel.config()
-        };
+        let config = Config { aging, ..Profile::Kernel.config() };
         let mut pias = Pias::new(&config).unwrap();
         let mut now = Time::ZERO;
         let mut class = pias.class(0, 200_000, now);
@@ -478,26 +432,13 @@ mod tests {
         let mut pias = pias(Profile::Kernel);
         pias.class(0, 200_000, Time::ZERO);
         for ms in [10, 20, 30, 40] {
-            assert_eq!(
-                pias.class(200_000, 0, Time::from_ms(ms)),
-                1,
-                "a FIN is no data"
-            );
+            assert_eq!(pias.class(200_000, 0, Time::from_ms(ms)), 1, "a FIN is no data");
         }
         // The silence was too short to be a timeout.
-        assert_eq!(
-            after_repeats(Some(3), &[(100_000, 10), (100_000, 20), (100_000, 8)]),
-            1
-        );
+        assert_eq!(after_repeats(Some(3), &[(100_000, 10), (100_000, 20), (100_000, 8)]), 1);
         // 4344 bytes apart are consecutive, 4345 are not.
-        assert_eq!(
-            after_repeats(Some(3), &[(100_000, 10), (104_344, 10), (100_000, 10)]),
-            0
-        );
-        assert_eq!(
-            after_repeats(Some(3), &[(100_000, 10), (104_345, 10), (104_345, 10)]),
-            1
-        );
+        assert_eq!(after_repeats(Some(3), &[(100_000, 10), (104_344, 10), (100_000, 10)]), 0);
+        assert_eq!(after_repeats(Some(3), &[(100_000, 10), (104_345, 10), (104_345, 10)]), 1);
         let four = [(100_000, 10), (104_345, 10), (104_345, 10), (104_345, 10)];
         assert_eq!(after_repeats(Some(3), &four), 0);
     }
@@ -523,10 +464,7 @@ mod tests {
 
     #[test]
     fn several_thresholds_make_several_classes() {
-        let config = Config {
-            thresholds: vec![Bytes(10), Bytes(20)],
-            ..Config::default()
-        };
+        let config = Config { thresholds: vec![Bytes(10), Bytes(20)], ..Config::default() };
         let mut pias = Pias::new(&config).unwrap();
         let mut class = |offset| pias.class(offset, 1, Time::ZERO);
         assert_eq!([class(10), class(11), class(20), class(21)], [0, 1, 1, 2]);
@@ -551,26 +489,13 @@ mod tests {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };
-        for thresholds in [
-            vec![],
-            vec![Bytes(2), Bytes(2)],
-            (0..256).map(Bytes).collect(),
-        ] {
-            let config = Config {
-                thresholds,
-                ..Config::default()
-            };
+        for thresholds in [vec![], vec![Bytes(2), Bytes(2)], (0..256).map(Bytes).collect()] {
+            let config = Config { thresholds, ..Config::default() };
             assert_eq!(error(config), "thresholds");
         }
-        let config = Config {
-            classes: 0,
-            ..Profile::Es3.config()
-        };
+        let config = Config { classes: 0, ..Profile::Es3.config() };
         assert_eq!(error(config), "classes");
-        let one = Config {
-            classes: 1,
-            ..Profile::Es3.config()
-        };
+        let one = Config { classes: 1, ..Profile::Es3.config() };
         let mut pias = Pias::new(&one).unwrap();
         assert_eq!(runs(&mut pias, 0, 140_001, 9, Time::ZERO), [(0, 9)]);
     }

@@ -71,10 +71,9 @@ impl Profile {
                 ect_retransmission: Ect::Never,
                 ..Config::default()
             },
-            Self::EcnSharpTestbed => Config {
-                ecn_fallback: EcnFallback::AfterSynLoss,
-                ..Config::linux_testbed()
-            },
+            Self::EcnSharpTestbed => {
+                Config { ecn_fallback: EcnFallback::AfterSynLoss, ..Config::linux_testbed() }
+            }
             Self::Linux => Config {
                 rto_min: Span::from_ms(200),
                 rto_max: Span::from_secs(120),

@@ -25,24 +25,13 @@ pub(crate) struct Prr {
 impl Prr {
     /// A reduction that begins with `flight` bytes outstanding, the last of them before `end`.
     pub(crate) fn new(flight: u32, end: Seq) -> Self {
-        Self {
-            end,
-            flight: flight.max(1),
-            delivered: 0,
-            out: 0,
-            allowance: 0,
-            at_once: 0,
-        }
+        Self { end, flight: flight.max(1), delivered: 0, out: 0, allowance: 0, at_once: 0 }
     }
 
     /// A reduction in which `delivered` bytes have arrived already and `at_once` may leave whatever
     /// arrives.
     pub(crate) fn begun(flight: u32, end: Seq, delivered: u32, at_once: u32) -> Self {
-        Self {
-            delivered: u64::from(delivered),
-            at_once,
-            ..Self::new(flight, end)
-        }
+        Self { delivered: u64::from(delivered), at_once, ..Self::new(flight, end) }
     }
 
     /// `delivered` more bytes have arrived, `pipe` are in flight, and `target` may be in the end

@@ -104,11 +104,7 @@ impl QuickAcks {
 
     /// An ACK waited as long as it may: nothing was sent that could carry it.
     pub(crate) fn on_delayed_ack_timeout(&mut self) {
-        self.delay = if self.interactive {
-            self.usual
-        } else {
-            (self.delay * 2).min(self.timeout)
-        };
+        self.delay = if self.interactive { self.usual } else { (self.delay * 2).min(self.timeout) };
         self.interactive = false;
     }
 
@@ -125,10 +121,7 @@ mod tests {
     const MSS: u32 = 1000;
 
     fn quick() -> QuickAcks {
-        QuickAcks::new(&Config {
-            rto_min: Span::from_ms(200),
-            ..Config::default()
-        })
+        QuickAcks::new(&Config { rto_min: Span::from_ms(200), ..Config::default() })
     }
 
     /// Full segments at these times, in milliseconds, each acknowledged when it must be at once.
@@ -157,10 +150,7 @@ mod tests {
 
     #[test]
     fn a_small_buffer_has_fewer_quick_acks() {
-        let config = Config {
-            receive_window: tidegate_units::Bytes(10_000),
-            ..Config::default()
-        };
+        let config = Config { receive_window: tidegate_units::Bytes(10_000), ..Config::default() };
         assert_eq!(at(&mut QuickAcks::new(&config), 0..40), 5);
     }
 
@@ -191,9 +181,6 @@ mod tests {
         quick.timeout = Span::from_ms(10);
         quick.on_delayed_ack_timeout();
         assert_eq!(quick.delay, Span::from_ms(10));
-        assert_eq!(
-            quick.on_data(MSS, true, Time::from_ms(47)),
-            Some(Span::from_ms(25))
-        );
+        assert_eq!(quick.on_data(MSS, true, Time::from_ms(47)), Some(Span::from_ms(25)));
     }
 }

@@ -112,10 +112,7 @@ impl Reassembly {
 
     /// The blocks to report, after `duplicate` if there is one.
     pub(crate) fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
-        let recent = self
-            .later
-            .as_ref()
-            .map_or(SackBlocks::EMPTY, |it| it.recent);
+        let recent = self.later.as_ref().map_or(SackBlocks::EMPTY, |it| it.recent);
         let Some(duplicate) = duplicate else {
             return recent;
         };
@@ -155,12 +152,8 @@ impl Later {
             return Arrival::Duplicate;
         }
         // The ranges that the new one overlaps or touches.
-        let from = self
-            .ranges
-            .partition_point(|held| held.end.is_before(range.start));
-        let to = self
-            .ranges
-            .partition_point(|held| !held.start.is_after(range.end));
+        let from = self.ranges.partition_point(|held| held.end.is_before(range.start));
+        let to = self.ranges.partition_point(|held| !held.start.is_after(range.end));
         let mut merged = range;
         let mut known = false;
         if from < to {
@@ -177,11 +170,7 @@ impl Later {
             return Arrival::Duplicate;
         }
         self.report_first(merged);
-        if known {
-            Arrival::Duplicate
-        } else {
-            Arrival::OutOfOrder
-        }
+        if known { Arrival::Duplicate } else { Arrival::OutOfOrder }
     }
 
     /// Puts `block` in front of the recent blocks, and drops those that it has swallowed.
@@ -211,11 +200,7 @@ mod tests {
 
     fn blocks(reassembly: &Reassembly) -> Vec<(u32, u32)> {
         let blocks = reassembly.blocks(None);
-        blocks
-            .as_slice()
-            .iter()
-            .map(|b| (b.start.0, b.end.0))
-            .collect()
+        blocks.as_slice().iter().map(|b| (b.start.0, b.end.0)).collect()
     }
 
     #[test]
@@ -250,11 +235,7 @@ mod tests {
         assert_eq!(r.insert(range(250, 310)), Arrival::OutOfOrder);
         let reported = r.blocks(Some(range(50, 100)));
         assert_eq!(reported.as_slice(), [range(50, 100), range(200, 310)]);
-        assert_eq!(
-            r.insert(range(400, 400)),
-            Arrival::Duplicate,
-            "empty ranges are nothing"
-        );
+        assert_eq!(r.insert(range(400, 400)), Arrival::Duplicate, "empty ranges are nothing");
     }
 
     #[test]
@@ -284,12 +265,7 @@ mod tests {
                 let first_hole = held.iter().position(|&byte| !byte).unwrap_or(1000);
                 assert_eq!((r.next() - base) as usize, first_hole, "seed {seed}");
                 let later = held[first_hole..].iter().filter(|&&byte| byte).count();
-                let sum: u32 = r
-                    .ranges()
-                    .into_iter()
-                    .flatten()
-                    .map(|range| range.len())
-                    .sum();
+                let sum: u32 = r.ranges().into_iter().flatten().map(|range| range.len()).sum();
                 assert_eq!(sum as usize, later, "seed {seed}");
             }
         }

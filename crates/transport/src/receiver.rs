@@ -130,11 +130,7 @@ impl Receiver {
     /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
     pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
         let before = self.next();
-        let timing = if ecn {
-            self.echo(&segment.header(), before)
-        } else {
-            AckTiming::Normal
-        };
+        let timing = if ecn { self.echo(&segment.header(), before) } else { AckTiming::Normal };
         let range = self.admissible(segment);
         if self.reports_duplicates && segment.len > 0 {
             self.duplicate = self.reassembly.first_duplicate(range).or(self.duplicate);
@@ -171,11 +167,7 @@ impl Receiver {
         now: Time,
         timers: &mut Timers,
     ) {
-        let timing = if ecn {
-            self.echo(header, self.next())
-        } else {
-            AckTiming::Normal
-        };
+        let timing = if ecn { self.echo(header, self.next()) } else { AckTiming::Normal };
         self.reassembly.extend(header.len);
         self.add(header.len);
         self.delay_ack(timing, now, timers);
@@ -312,10 +304,7 @@ impl Receiver {
             timers.stop(Timer::DelayedAck);
             self.open_window(self.open_edge());
         }
-        Ack {
-            number: self.next(),
-            echo: self.echoing,
-        }
+        Ack { number: self.next(), echo: self.echoing }
     }
 
     /// Moves the edge of the window to `edge`. It never moves back, and moves forward in steps worth
@@ -456,11 +445,7 @@ impl Receiver {
                     Echo::OdctcpInverted => changed || cwr,
                     _ => changed,
                 };
-                if at_once {
-                    AckTiming::Now
-                } else {
-                    AckTiming::Normal
-                }
+                if at_once { AckTiming::Now } else { AckTiming::Normal }
             }
         }
     }
@@ -471,10 +456,7 @@ impl Receiver {
             return AckTiming::Normal;
         }
         if self.waiting > 0 {
-            self.earlier = Some(Ack {
-                number: next,
-                echo: self.echoing,
-            });
+            self.earlier = Some(Ack { number: next, echo: self.echoing });
             self.waiting = 0;
             self.fast_path = false;
         }

@@ -163,10 +163,7 @@ mod tests {
     use super::*;
 
     fn config() -> Config {
-        Config {
-            rto_min: Span::from_ms(1),
-            ..Config::default()
-        }
+        Config { rto_min: Span::from_ms(1), ..Config::default() }
     }
 
     /// Times one segment from `sent` to `acked`, in microseconds.
@@ -206,17 +203,11 @@ mod tests {
     #[test]
     fn the_clock_counts_whole_ticks() {
         let granularity = Span::from_ms(1);
-        let mut rtt = Rtt::new(&Config {
-            clock_granularity: granularity,
-            ..config()
-        });
+        let mut rtt = Rtt::new(&Config { clock_granularity: granularity, ..config() });
         // From 0.9 ms to 1.1 ms one tick passes; from 2.1 to 2.9 none.
         time(&mut rtt, 900, 1_100);
         assert_eq!(rtt.smoothed(), Some(granularity));
-        let mut rtt = Rtt::new(&Config {
-            clock_granularity: granularity,
-            ..config()
-        });
+        let mut rtt = Rtt::new(&Config { clock_granularity: granularity, ..config() });
         time(&mut rtt, 2_100, 2_900);
         assert_eq!(rtt.smoothed(), Some(Span::ZERO));
         // RTTVAR is zero, so G stands in for it.
@@ -267,11 +258,7 @@ mod tests {
         rtt.on_sent(Seq(20), Time::ZERO);
         rtt.on_sent(Seq(30), Time::from_us(20));
         rtt.on_ack(Seq(15), Time::from_us(30));
-        assert_eq!(
-            rtt.smoothed(),
-            None,
-            "the timed segment is not yet acknowledged"
-        );
+        assert_eq!(rtt.smoothed(), None, "the timed segment is not yet acknowledged");
         rtt.on_ack(Seq(20), Time::from_us(40));
         assert_eq!(rtt.smoothed(), Some(Span::from_us(40)));
     }

@@ -120,11 +120,7 @@ impl Scoreboard {
     /// reports of duplicates.
     #[inline]
     pub(crate) fn take(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
-        if blocks.is_empty() {
-            0
-        } else {
-            self.take_blocks(blocks, sent)
-        }
+        if blocks.is_empty() { 0 } else { self.take_blocks(blocks, sent) }
     }
 
     fn take_blocks(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
@@ -146,12 +142,8 @@ impl Scoreboard {
 
     /// Adds a range and answers how many of its bytes are new.
     fn insert(&mut self, range: Range) -> u32 {
-        let from = self
-            .ranges
-            .partition_point(|held| held.end.is_before(range.start));
-        let to = self
-            .ranges
-            .partition_point(|held| !held.start.is_after(range.end));
+        let from = self.ranges.partition_point(|held| held.end.is_before(range.start));
+        let to = self.ranges.partition_point(|held| !held.start.is_after(range.end));
         if from == to && self.ranges.len() >= MAX_RANGES {
             return 0;
         }
@@ -190,10 +182,7 @@ impl Scoreboard {
             count += 1;
             if count >= u32::from(self.threshold) || u64::from(above) > enough {
                 if held.start.is_after(self.lost.edge) {
-                    self.lost = Mark {
-                        edge: held.start,
-                        sacked: self.sacked - above,
-                    };
+                    self.lost = Mark { edge: held.start, sacked: self.sacked - above };
                 }
                 return;
             }
@@ -226,17 +215,15 @@ impl Scoreboard {
     pub(crate) fn next_lost(&self) -> Option<Range> {
         let hole = self.next_hole()?;
         let end = hole.end.min(self.lost.edge);
-        end.is_after(hole.start)
-            .then_some(Range::new(hole.start, end))
+        end.is_after(hole.start).then_some(Range::new(hole.start, end))
     }
 
     /// The first bytes after the last retransmission that are not SACKed while later ones are
     /// (rule 3 of `NextSeg`), at most a segment.
     pub(crate) fn next_hole(&self) -> Option<Range> {
         let edge = self.resent.edge;
-        let mut later = self
-            .ranges
-            .range(self.ranges.partition_point(|held| !held.end.is_after(edge))..);
+        let mut later =
+            self.ranges.range(self.ranges.partition_point(|held| !held.end.is_after(edge))..);
         let mut held = *later.next()?;
         let mut start = edge;
         if !held.start.is_after(start) {
@@ -310,11 +297,7 @@ impl Scoreboard {
 
     /// SACKed bytes between `seq` and `una`.
     pub(crate) fn sacked_before(&self, seq: Seq) -> u32 {
-        if self.ranges.is_empty() {
-            0
-        } else {
-            self.sacked_between(self.una, seq)
-        }
+        if self.ranges.is_empty() { 0 } else { self.sacked_between(self.una, seq) }
     }
 
     /// Bytes in flight (`SetPipe`), of those sent up to `sent`: what is neither SACKed nor lost,
@@ -353,21 +336,14 @@ impl Scoreboard {
         let mut last = self.una;
         for held in self.ranges.iter() {
             assert!(!held.is_empty() && !held.start.is_before(last), "{self:?}");
-            assert!(
-                held.start != last || last == self.una,
-                "ranges touch: {self:?}"
-            );
+            assert!(held.start != last || last == self.una, "ranges touch: {self:?}");
             assert!(!held.end.is_after(sent), "{self:?} beyond {sent:?}");
             last = held.end;
         }
         assert_eq!(self.sacked, self.sacked_between(self.una, sent));
         for mark in [self.lost, self.resent] {
             assert!(mark.edge.is_within(self.una, sent), "{self:?} {sent:?}");
-            assert_eq!(
-                mark.sacked,
-                self.sacked_between(self.una, mark.edge),
-                "{self:?}"
-            );
+            assert_eq!(mark.sacked, self.sacked_between(self.una, mark.edge), "{self:?}");
         }
     }
 }

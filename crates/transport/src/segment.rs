@@ -89,11 +89,7 @@ impl fmt::Debug for Flags {
                 separator = "|";
             }
         }
-        if separator.is_empty() {
-            f.write_str("-")
-        } else {
-            Ok(())
-        }
+        if separator.is_empty() { f.write_str("-") } else { Ok(()) }
     }
 }
 
@@ -109,13 +105,8 @@ impl SackBlocks {
     pub const MAX: usize = 4;
 
     /// No block.
-    pub const EMPTY: Self = Self {
-        blocks: [Range {
-            start: Seq(0),
-            end: Seq(0),
-        }; Self::MAX],
-        count: 0,
-    };
+    pub const EMPTY: Self =
+        Self { blocks: [Range { start: Seq(0), end: Seq(0) }; Self::MAX], count: 0 };
 
     /// Adds a block; one too many is left out.
     #[inline]
@@ -238,10 +229,7 @@ mod tests {
 
     #[test]
     fn flags_print_by_name() {
-        assert_eq!(
-            format!("{:?}", Flags::SYN | Flags::ECE | Flags::CWR),
-            "SYN|ECE|CWR"
-        );
+        assert_eq!(format!("{:?}", Flags::SYN | Flags::ECE | Flags::CWR), "SYN|ECE|CWR");
         assert_eq!(format!("{:?}", Flags::NONE), "-");
         assert_eq!(Flags::from_bits(0xFF).bits(), 0xD7);
         assert_eq!(Flags::ECE.when(false), Flags::NONE);
@@ -251,11 +239,7 @@ mod tests {
 
     #[test]
     fn syn_and_fin_take_a_number_each() {
-        let segment = |flags, len| Segment {
-            len,
-            flags,
-            ..Segment::default()
-        };
+        let segment = |flags, len| Segment { len, flags, ..Segment::default() };
         assert_eq!(segment(Flags::SYN, 0).seq_len(), 1);
         assert_eq!(segment(Flags::FIN | Flags::ACK, 10).seq_len(), 11);
         assert_eq!(segment(Flags::FIN, u32::MAX).seq_len(), u32::MAX);

@@ -52,11 +52,7 @@ impl Seq {
     /// The distance from `earlier` to `self`, or zero if `earlier` is not earlier.
     #[inline]
     pub const fn since(self, earlier: Self) -> u32 {
-        if self.is_after(earlier) {
-            self.0.wrapping_sub(earlier.0)
-        } else {
-            0
-        }
+        if self.is_after(earlier) { self.0.wrapping_sub(earlier.0) } else { 0 }
     }
 }
 

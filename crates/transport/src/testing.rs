@@ -39,13 +39,8 @@ pub(crate) struct Weather {
 }
 
 impl Weather {
-    pub(crate) const FAIR: Self = Self {
-        loss: 0,
-        duplication: 0,
-        marking: 0,
-        delay: Span::from_us(50),
-        jitter: Span::ZERO,
-    };
+    pub(crate) const FAIR: Self =
+        Self { loss: 0, duplication: 0, marking: 0, delay: Span::from_us(50), jitter: Span::ZERO };
 }
 
 /// A link that only the client's segments pass: it takes time to send, queues, drops and marks.
@@ -60,12 +55,7 @@ pub(crate) struct Bottleneck {
 
 impl Bottleneck {
     pub(crate) fn new(rate: Rate, limit: usize, threshold: usize) -> Self {
-        Self {
-            rate,
-            limit,
-            threshold,
-            departures: Vec::new(),
-        }
+        Self { rate, limit, threshold, departures: Vec::new() }
     }
 
     /// Queues a segment: when it leaves, and whether it is marked; `None` if it is dropped.
@@ -230,14 +220,9 @@ impl Network {
 
     fn transmit(&mut self, leaves: Time, to: Side, segment: Segment) {
         let jitter = self.weather.jitter.as_ps();
-        let extra = if jitter == 0 {
-            0
-        } else {
-            self.rng.next_u64() % jitter
-        };
+        let extra = if jitter == 0 { 0 } else { self.rng.next_u64() % jitter };
         let arrives = leaves + self.weather.delay + Span::from_ps(extra);
-        self.events
-            .push(Reverse((arrives, self.travelling.len() as u64)));
+        self.events.push(Reverse((arrives, self.travelling.len() as u64)));
         self.travelling.push(Some(Travelling { to, segment }));
     }
 

@@ -35,10 +35,7 @@ pub(crate) struct Timers {
 impl Timers {
     /// All timers off.
     pub(crate) const fn new() -> Self {
-        Self {
-            deadlines: [Time::MAX; COUNT],
-            is_new: false,
-        }
+        Self { deadlines: [Time::MAX; COUNT], is_new: false }
     }
 
     /// Sets a timer to run out `span` after `now`, or as late as there is time.
@@ -107,10 +104,7 @@ mod tests {
         let mut timers = Timers::new();
         assert!(!timers.is_new());
         timers.set(Timer::DelayedAck, Time::from_us(1), Span::from_us(4));
-        assert_eq!(
-            (timers.next(), timers.is_new()),
-            (Some(Time::from_us(5)), true)
-        );
+        assert_eq!((timers.next(), timers.is_new()), (Some(Time::from_us(5)), true));
         assert_eq!(timers.take_next(), Some(Time::from_us(5)));
         assert!(!timers.is_new(), "a host remembers it");
         timers.stop(Timer::DelayedAck);
@@ -137,10 +131,7 @@ mod tests {
         assert_eq!(timers.next(), Some(Time::from_us(5)));
         assert!(!timers.take_expired(Timer::DelayedAck, Time::from_ns(4_999)));
         assert!(timers.take_expired(Timer::DelayedAck, Time::from_us(5)));
-        assert!(
-            !timers.take_expired(Timer::DelayedAck, Time::from_us(5)),
-            "it runs out once"
-        );
+        assert!(!timers.take_expired(Timer::DelayedAck, Time::from_us(5)), "it runs out once");
         assert!(!timers.take_expired(Timer::Persist, Time::MAX));
         assert_eq!(timers.next(), Some(Time::from_us(10)));
         timers.stop_all();

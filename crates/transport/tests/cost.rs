@@ -27,9 +27,7 @@ fn run(client: &mut Endpoint, server: &mut Endpoint, now: &mut Time, messages: u
                 client.on_segment(&segment, *now);
             }
             if quiet {
-                let next = [client.poll_timeout(), server.poll_timeout()]
-                    .into_iter()
-                    .flatten();
+                let next = [client.poll_timeout(), server.poll_timeout()].into_iter().flatten();
                 *now = next.min().expect("something is outstanding").max(*now);
                 client.on_timeout(*now);
                 server.on_timeout(*now);
@@ -40,11 +38,7 @@ fn run(client: &mut Endpoint, server: &mut Endpoint, now: &mut Time, messages: u
 
 #[test]
 fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
-    assert!(
-        size_of::<Endpoint>() <= 896,
-        "{} bytes",
-        size_of::<Endpoint>()
-    );
+    assert!(size_of::<Endpoint>() <= 896, "{} bytes", size_of::<Endpoint>());
     let config = Config {
         rto_min: Span::from_ms(1),
         // Bounds the number of holes there can be, and with it what is warm.
@@ -66,9 +60,6 @@ fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
         run(&mut client, &mut server, &mut now, 100);
         let made = allocation::count() - before;
         assert_eq!(made, 0, "{name}");
-        assert!(
-            client.stats().fast_recoveries > 10,
-            "{name}: losses were repaired"
-        );
+        assert!(client.stats().fast_recoveries > 10, "{name}: losses were repaired");
     }
 }

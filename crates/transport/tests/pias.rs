@@ -66,15 +66,8 @@ fn tags(profile: Profile, messages: &[u64], lost: &[usize]) -> Vec<(u64, u8)> {
                 client.endpoint.on_segment(&segment, now);
             }
             if quiet {
-                let timers = [
-                    client.endpoint.poll_timeout(),
-                    server.endpoint.poll_timeout(),
-                ];
-                now = timers
-                    .into_iter()
-                    .flatten()
-                    .min()
-                    .expect("data is in flight");
+                let timers = [client.endpoint.poll_timeout(), server.endpoint.poll_timeout()];
+                now = timers.into_iter().flatten().min().expect("data is in flight");
                 client.endpoint.on_timeout(now);
                 server.endpoint.on_timeout(now);
             }

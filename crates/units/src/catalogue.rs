@@ -39,13 +39,7 @@ pub struct Piece {
 impl About {
     /// A part that is made of no others.
     pub const fn new(name: &'static str, summary: &'static str, page: &'static str) -> Self {
-        Self {
-            name,
-            summary,
-            page,
-            pieces: &[],
-            needs: "",
-        }
+        Self { name, summary, page, pieces: &[], needs: "" }
     }
 
     /// The same, made of these.
@@ -132,10 +126,7 @@ impl Settings for NoSettings {
     const FIELDS: &'static [Field] = &[];
 
     fn set(&mut self, field: &str, _: &str) -> Result<(), ConfigError> {
-        Err(ConfigError::UnknownField {
-            field: field.into(),
-            known: Self::FIELDS,
-        })
+        Err(ConfigError::UnknownField { field: field.into(), known: Self::FIELDS })
     }
 
     fn value(&self, _: &str) -> Option<String> {
@@ -354,33 +345,22 @@ mod tests {
     fn parts_are_made_set_and_read_by_name() {
         let mut wait = Act::named("my-wait").unwrap();
         wait.set("time", "5us").unwrap();
-        assert_eq!(
-            (wait.name(), wait.value("time").unwrap().as_str()),
-            ("wait", "5us")
-        );
+        assert_eq!((wait.name(), wait.value("time").unwrap().as_str()), ("wait", "5us"));
         assert_eq!(Act::named("pair"), None, "it has no defaults");
         assert_eq!(Act::named("sleep"), None);
         let mut over = Act::Over(Box::new((Guard::default(), wait.clone())));
         over.set("level", "3").unwrap();
-        assert_eq!(
-            (over.name(), over.value("level").unwrap().as_str()),
-            ("guard", "3")
-        );
+        assert_eq!((over.name(), over.value("level").unwrap().as_str()), ("guard", "3"));
         let mut pair = Act::Pair(Box::new((over, wait)));
-        assert_eq!(
-            (pair.name(), pair.fields().len(), pair.value("level")),
-            ("pair", 0, None)
-        );
+        assert_eq!((pair.name(), pair.fields().len(), pair.value("level")), ("pair", 0, None));
         let error = pair.set("level", "3").unwrap_err().to_string();
         assert!(error.starts_with("there is no setting `level`"), "{error}");
     }
 
     #[test]
     fn any_settings_are_parameters() {
-        let mut all: [Box<dyn Parameters>; 2] = [
-            Box::new(Wait::default()),
-            Box::new(Act::named("wait").unwrap()),
-        ];
+        let mut all: [Box<dyn Parameters>; 2] =
+            [Box::new(Wait::default()), Box::new(Act::named("wait").unwrap())];
         for part in &mut all {
             part.set("time", "7us").unwrap();
             assert_eq!(part.fields()[0].name, "time");

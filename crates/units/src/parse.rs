@@ -47,11 +47,7 @@ impl ParseError {
     }
 
     fn new(text: &str, problem: Problem, accepted: &'static str) -> Self {
-        Self {
-            text: text.to_string(),
-            problem,
-            accepted,
-        }
+        Self { text: text.to_string(), problem, accepted }
     }
 }
 
@@ -83,10 +79,8 @@ const TIMES: &[Unit] = &[
     Unit(&["ps"], 1),
 ];
 /// Read, but never printed: what is printed is the same as ever.
-const LONG_TIMES: &[Unit] = &[
-    Unit(&["h"], 3_600_000_000_000_000),
-    Unit(&["min"], 60_000_000_000_000),
-];
+const LONG_TIMES: &[Unit] =
+    &[Unit(&["h"], 3_600_000_000_000_000), Unit(&["min"], 60_000_000_000_000)];
 const RATES: &[Unit] = &[
     Unit(&["Tbps", "Tb/s"], 1_000_000_000_000),
     Unit(&["Gbps", "Gb/s"], 1_000_000_000),
@@ -100,11 +94,8 @@ const DECIMAL_SIZES: &[Unit] = &[
     Unit(&["KB", "kB"], 1_000),
     Unit(&["B"], 1),
 ];
-const BINARY_SIZES: &[Unit] = &[
-    Unit(&["GiB"], 1 << 30),
-    Unit(&["MiB"], 1 << 20),
-    Unit(&["KiB"], 1 << 10),
-];
+const BINARY_SIZES: &[Unit] =
+    &[Unit(&["GiB"], 1 << 30), Unit(&["MiB"], 1 << 20), Unit(&["KiB"], 1 << 10)];
 const PACKETS: &[Unit] = &[Unit(&["pkts", "pkt"], 1)];
 
 const TIME_ACCEPTS: &str = "a time in ps, ns, us, ms, s, min or h, such as 78us";
@@ -135,10 +126,7 @@ impl Decimal {
             return Err(ParseError::unreadable(text, accepted));
         }
         let error = |problem| move || ParseError::new(text, problem, accepted);
-        let mut value = Self {
-            digits: 0,
-            decimals: 0,
-        };
+        let mut value = Self { digits: 0, decimals: 0 };
         for digit in whole.bytes().filter(|&c| c != b'_') {
             value.digits = append(value.digits, digit).ok_or_else(error(Problem::TooLarge))?;
         }
@@ -182,9 +170,7 @@ fn quantity(text: &str, tables: &[&[Unit]], accepted: &'static str) -> Result<u6
             };
             ParseError::new(text, problem, accepted)
         })?;
-    number
-        .times(worth)
-        .map_err(|problem| ParseError::new(text, problem, accepted))
+    number.times(worth).map_err(|problem| ParseError::new(text, problem, accepted))
 }
 
 /// Prints `value` exactly, in the largest unit of `units` that is not larger than it.
@@ -301,14 +287,10 @@ impl FromStr for Ratio {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let error = |problem| ParseError::new(text, problem, RATIO_ACCEPTS);
         let (number, rest) = Decimal::split(text.trim(), RATIO_ACCEPTS)?;
-        let scale = 10_u64
-            .checked_pow(number.decimals)
-            .ok_or_else(|| error(Problem::TooFine))?;
+        let scale = 10_u64.checked_pow(number.decimals).ok_or_else(|| error(Problem::TooFine))?;
         let denominator = match rest.strip_prefix('/') {
             _ if rest.is_empty() => scale,
-            _ if rest == "%" => scale
-                .checked_mul(100)
-                .ok_or_else(|| error(Problem::TooFine))?,
+            _ if rest == "%" => scale.checked_mul(100).ok_or_else(|| error(Problem::TooFine))?,
             Some(below) if number.decimals == 0 => {
                 let below = below.trim();
                 below.parse().map_err(|_| error(Problem::Unreadable))?
@@ -364,18 +346,12 @@ mod tests {
         assert_eq!("0s".parse(), Ok(Span::ZERO));
         assert_eq!("1.5h".parse(), Ok(Span::from_secs(5_400)));
         assert_eq!("2 min".parse(), Ok(Span::from_secs(120)));
-        assert_eq!(
-            message::<Span>("6000h").split("; ").next(),
-            Some("`6000h` is too large")
-        );
+        assert_eq!(message::<Span>("6000h").split("; ").next(), Some("`6000h` is too large"));
         assert_eq!("10Gbps".parse(), Ok(Rate::from_gbps(10)));
         assert_eq!("995Mb/s".parse::<Rate>().map(Rate::as_bps), Ok(995_000_000));
         assert_eq!("300KB".parse(), Ok(Bytes(300_000)));
         assert_eq!("3MiB".parse(), Ok(Bytes(3 << 20)));
-        assert_eq!(
-            "1.72MiB".parse::<Bytes>().map_err(|e| e.problem),
-            Err(Problem::TooFine)
-        );
+        assert_eq!("1.72MiB".parse::<Bytes>().map_err(|e| e.problem), Err(Problem::TooFine));
         assert_eq!("1.75MiB".parse(), Ok(Bytes(7 << 18)));
         assert_eq!("65pkts".parse(), Ok(Size::Packets(65)));
         assert_eq!("1pkt".parse(), Ok(Size::Packets(1)));
@@ -396,17 +372,7 @@ mod tests {
         ] {
             assert_eq!(text.parse(), Ok(value), "{text}");
         }
-        for text in [
-            "1/0",
-            "1/",
-            "/2",
-            "1.5/2",
-            "-1",
-            "1/x",
-            "half",
-            "5 %%",
-            "0.00000000001",
-        ] {
+        for text in ["1/0", "1/", "/2", "1.5/2", "-1", "1/x", "half", "5 %%", "0.00000000001"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");
         }
     }
@@ -445,22 +411,14 @@ mod tests {
 
     #[test]
     fn zeroes_at_the_end_of_a_fraction_do_not_matter() {
-        assert_eq!(
-            "1.500000000000000000000000us".parse(),
-            Ok(Span::from_ns(1_500))
-        );
+        assert_eq!("1.500000000000000000000000us".parse(), Ok(Span::from_ns(1_500)));
         assert_eq!("10.0_0Gbps".parse(), Ok(Rate::from_gbps(10)));
-        assert_eq!(
-            "0.25000000000000000000".parse(),
-            Ok(Ratio::new(1, 4).unwrap())
-        );
+        assert_eq!("0.25000000000000000000".parse(), Ok(Ratio::new(1, 4).unwrap()));
     }
 
     #[test]
     fn what_is_no_number_is_an_error() {
-        for text in [
-            "", " ", "us", ".5us", "5.us", "1.2.3us", "_1us", "-1us", "+1us", "1e3us",
-        ] {
+        for text in ["", " ", "us", ".5us", "5.us", "1.2.3us", "_1us", "-1us", "+1us", "1e3us"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }
@@ -495,10 +453,7 @@ mod tests {
         let mut rng = crate::Rng::new(1, 1);
         for _ in 0..2_000 {
             let value = rng.next_u64() >> (rng.next_u32() % 64);
-            assert_eq!(
-                Span::from_ps(value).to_string().parse(),
-                Ok(Span::from_ps(value))
-            );
+            assert_eq!(Span::from_ps(value).to_string().parse(), Ok(Span::from_ps(value)));
             assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
             if let Some(rate) = Rate::from_bps(value) {
                 assert_eq!(rate.to_string().parse(), Ok(rate));

@@ -74,10 +74,7 @@ impl ByteTime {
         let whole = PS_PER_BYTE_AT_1_BPS / bps;
         let is_exact = PS_PER_BYTE_AT_1_BPS.is_multiple_of(bps);
         let may_overflow = whole.checked_mul(u32::MAX as u64).is_none();
-        Self {
-            exact: if is_exact && !may_overflow { whole } else { 0 },
-            bps: rate.0,
-        }
+        Self { exact: if is_exact && !may_overflow { whole } else { 0 }, bps: rate.0 }
     }
 
     /// The rate this was prepared from.
@@ -112,11 +109,7 @@ impl ByteTime {
 }
 
 const fn saturate(value: u128) -> u64 {
-    if value > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        value as u64
-    }
+    if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
 }
 
 #[cfg(test)]
@@ -126,10 +119,7 @@ mod tests {
     #[test]
     fn a_byte_takes_whole_picoseconds_at_the_usual_speeds() {
         let ps = |gbps| Rate::from_gbps(gbps).time_for(1).as_ps();
-        assert_eq!(
-            [1, 10, 25, 100, 400, 800].map(ps),
-            [8_000, 800, 320, 80, 20, 10]
-        );
+        assert_eq!([1, 10, 25, 100, 400, 800].map(ps), [8_000, 800, 320, 80, 20, 10]);
         assert_eq!(Rate::from_gbps(100).time_for(64), Span::from_ps(5_120));
     }
 

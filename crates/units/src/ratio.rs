@@ -13,33 +13,21 @@ pub struct Ratio {
 
 impl Ratio {
     /// Zero.
-    pub const ZERO: Self = Self {
-        numerator: 0,
-        denominator: NonZeroU32::MIN,
-    };
+    pub const ZERO: Self = Self { numerator: 0, denominator: NonZeroU32::MIN };
     /// One.
-    pub const ONE: Self = Self {
-        numerator: 1,
-        denominator: NonZeroU32::MIN,
-    };
+    pub const ONE: Self = Self { numerator: 1, denominator: NonZeroU32::MIN };
 
     /// `numerator / denominator`; `None` if the denominator is zero.
     pub const fn new(numerator: u32, denominator: u32) -> Option<Self> {
         match NonZeroU32::new(denominator) {
-            Some(denominator) => Some(Self {
-                numerator,
-                denominator,
-            }),
+            Some(denominator) => Some(Self { numerator, denominator }),
             None => None,
         }
     }
 
     /// A whole number.
     pub const fn whole(number: u32) -> Self {
-        Self {
-            numerator: number,
-            denominator: NonZeroU32::MIN,
-        }
+        Self { numerator: number, denominator: NonZeroU32::MIN }
     }
 
     /// The upper part of the fraction.
@@ -58,11 +46,7 @@ impl Ratio {
     #[inline]
     pub const fn of(self, value: u64) -> u64 {
         let product = value as u128 * self.numerator as u128 / self.denominator.get() as u128;
-        if product > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            product as u64
-        }
+        if product > u64::MAX as u128 { u64::MAX } else { product as u64 }
     }
 
     /// A span times this fraction, rounded down to a picosecond; saturates.
@@ -78,11 +62,7 @@ impl Ratio {
         }
         let product = value as u128 * self.denominator.get() as u128;
         let quotient = product.div_ceil(self.numerator as u128);
-        if quotient > u64::MAX as u128 {
-            u64::MAX
-        } else {
-            quotient as u64
-        }
+        if quotient > u64::MAX as u128 { u64::MAX } else { quotient as u64 }
     }
 }
 

@@ -25,10 +25,7 @@ impl Rng {
 
     /// The next 64 random bits.
     #[inline]
-    #[expect(
-        clippy::many_single_char_names,
-        reason = "the four words of the recurrence"
-    )]
+    #[expect(clippy::many_single_char_names, reason = "the four words of the recurrence")]
     pub const fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.0;
         let out = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
@@ -64,15 +61,7 @@ mod tests {
         // rotl(1 + 4, 23) + 1 = 5 · 2^23 + 1, and so on.
         let mut rng = Rng([1, 2, 3, 4]);
         let first = [(); 4].map(|()| rng.next_u64());
-        assert_eq!(
-            first,
-            [
-                41_943_041,
-                58_720_359,
-                3_588_806_011_781_223,
-                3_591_011_842_654_386
-            ]
-        );
+        assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]

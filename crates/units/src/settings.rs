@@ -76,21 +76,13 @@ pub struct Field {
 impl Field {
     /// A field that is no threshold.
     pub const fn new(name: &'static str, doc: &'static str, form: Form) -> Self {
-        Self {
-            name,
-            doc,
-            form,
-            is_threshold: false,
-        }
+        Self { name, doc, form, is_threshold: false }
     }
 
     /// The same as a threshold: `#[is(threshold)]` in [`settings!`](crate::settings!).
     #[must_use]
     pub const fn threshold(self) -> Self {
-        Self {
-            is_threshold: true,
-            ..self
-        }
+        Self { is_threshold: true, ..self }
     }
 }
 
@@ -137,27 +129,16 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// `value` of `field` is outside `allowed`.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "call sites read better without borrows"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "call sites read better without borrows")]
     pub fn out_of_range(field: &'static str, value: impl ToString, allowed: impl ToString) -> Self {
-        Self::OutOfRange {
-            field,
-            value: value.to_string(),
-            allowed: allowed.to_string(),
-        }
+        Self::OutOfRange { field, value: value.to_string(), allowed: allowed.to_string() }
     }
 }
 
 impl Display for ConfigError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OutOfRange {
-                field,
-                value,
-                allowed,
-            } => {
+            Self::OutOfRange { field, value, allowed } => {
                 write!(f, "{field} = {value} is out of range; allowed: {allowed}")
             }
             Self::UnknownField { field, known } => {
@@ -265,16 +246,11 @@ impl<T: Setting> Setting for Option<T> {
     const FORM: Form = Form::Optional(&T::FORM);
 
     fn read(text: &str) -> Result<Self, ParseError> {
-        if text.trim() == "none" {
-            Ok(None)
-        } else {
-            T::read(text).map(Some)
-        }
+        if text.trim() == "none" { Ok(None) } else { T::read(text).map(Some) }
     }
 
     fn write(&self) -> String {
-        self.as_ref()
-            .map_or_else(|| "none".to_string(), Setting::write)
+        self.as_ref().map_or_else(|| "none".to_string(), Setting::write)
     }
 }
 
@@ -509,10 +485,7 @@ mod tests {
             assert!(T::read(&most.to_string()).is_ok());
             let above = u128::from(most) + 1;
             let error = T::read(&above.to_string()).err().unwrap().to_string();
-            assert!(
-                error.contains("is too large") && error.ends_with(&accepts),
-                "{error}"
-            );
+            assert!(error.contains("is too large") && error.ends_with(&accepts), "{error}");
         }
         largest::<u8>(u8::MAX.into());
         largest::<u16>(u16::MAX.into());

@@ -46,9 +46,6 @@ mod tests {
         assert_eq!(Size::Bytes(Bytes::from_kb(300)).in_bytes(1500), 300_000);
         assert_eq!(Bytes::from_kib(128).0, 131_072);
         assert_eq!(Bytes::from_kb(u64::MAX).0, u64::MAX);
-        assert_eq!(
-            Size::Packets(u32::MAX).in_bytes(u32::MAX),
-            0xFFFF_FFFE_0000_0001
-        );
+        assert_eq!(Size::Packets(u32::MAX).in_bytes(u32::MAX), 0xFFFF_FFFE_0000_0001);
     }
 }

@@ -19,19 +19,11 @@ enum Request {
     /// What a scenario comes to: its points, what can be turned, or what is wrong.
     Describe { text: String },
     /// The text with another value somewhere.
-    Edit {
-        text: String,
-        path: Vec<String>,
-        value: String,
-    },
+    Edit { text: String, path: Vec<String>, value: String },
     /// All lessons.
     Lessons,
     /// A run of a point.
-    Run {
-        text: String,
-        point: usize,
-        watch: Option<String>,
-    },
+    Run { text: String, point: usize, watch: Option<String> },
 }
 
 /// Answers a request: a header of JSON, with `problems` if there are any, and columns of numbers behind it. A run asks

@@ -34,13 +34,7 @@ macro_rules! numbers {
     };
 }
 
-numbers!(
-    u8 = "Uint8",
-    u32 = "Uint32",
-    i32 = "Int32",
-    f32 = "Float32",
-    f64 = "Float64"
-);
+numbers!(u8 = "Uint8", u32 = "Uint32", i32 = "Int32", f32 = "Float32", f64 = "Float64");
 
 impl Columns {
     /// Adds a column.
@@ -51,8 +45,7 @@ impl Columns {
             value.write(&mut self.bytes);
             count += 1;
         }
-        self.places
-            .insert(name.to_owned(), json!([N::TYPE, begin, count]));
+        self.places.insert(name.to_owned(), json!([N::TYPE, begin, count]));
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
     }
 

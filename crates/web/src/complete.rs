@@ -103,11 +103,8 @@ impl Place {
                 .map(|(key, value)| (bare(key), bare(value)))
                 .collect();
         }
-        let part = if line.len() == rest.len() {
-            rest
-        } else {
-            rest.rsplit(',').next().unwrap_or(rest)
-        };
+        let part =
+            if line.len() == rest.len() { rest } else { rest.rsplit(',').next().unwrap_or(rest) };
         let mut prefix = part.trim_start();
         if let Some((name, value)) = part.split_once('=') {
             key = Some(bare(name));
@@ -162,9 +159,7 @@ fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Val
         if step.parse::<usize>().is_ok() {
             continue;
         }
-        let inner = tables
-            .iter()
-            .filter_map(|table| table["properties"].get(step));
+        let inner = tables.iter().filter_map(|table| table["properties"].get(step));
         tables = inner.flat_map(|inner| resolved(schema, inner)).collect();
     }
     if let Some(kind) = &place.kind {
@@ -178,9 +173,7 @@ fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Val
             tables = known;
         }
     }
-    let properties = tables
-        .iter()
-        .filter_map(|table| table["properties"].as_object());
+    let properties = tables.iter().filter_map(|table| table["properties"].as_object());
     let all: Vec<_> = properties.flatten().collect();
     (!all.is_empty()).then_some(all)
 }
@@ -191,10 +184,7 @@ fn resolved<'a>(schema: &'a Value, of: &'a Value) -> Vec<&'a Value> {
     if of.get("properties").is_some() {
         found.push(of);
     }
-    if let Some(name) = of["$ref"]
-        .as_str()
-        .and_then(|name| name.strip_prefix("#/$defs/"))
-    {
+    if let Some(name) = of["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         found.extend(resolved(schema, &schema["$defs"][name]));
     }
     for key in ["allOf", "anyOf", "oneOf"] {
@@ -216,10 +206,7 @@ fn words(of: &Value) -> Vec<(String, String)> {
     let listed = of["enum"].as_array().into_iter().flatten();
     found.extend(listed.filter_map(|word| Some((word.as_str()?.to_owned(), String::new()))));
     if let Some(default) = of["default"].as_str() {
-        found.push((
-            default.to_owned(),
-            format!("the default. {}", described(of)),
-        ));
+        found.push((default.to_owned(), format!("the default. {}", described(of))));
     }
     for key in ["allOf", "anyOf", "oneOf"] {
         let choices = of[key].as_array().into_iter().flatten();
@@ -260,14 +247,8 @@ mod tests {
         // What is there is not offered again.
         let text = "[topology]\nkind = \"star\"\nhost_r|\nhost_rate = \"1Gbps\"\n[switch]";
         assert_eq!(offered(text), ["host_rates = "]);
-        assert_eq!(
-            offered("[switch]\nmarking = { kind = \"tcn\", thr|"),
-            ["threshold = "]
-        );
-        assert_eq!(
-            offered("[[traffic]]\nkind = \"burst\"\nfan|"),
-            ["fan_in = "]
-        );
+        assert_eq!(offered("[switch]\nmarking = { kind = \"tcn\", thr|"), ["threshold = "]);
+        assert_eq!(offered("[[traffic]]\nkind = \"burst\"\nfan|"), ["fan_in = "]);
         assert_eq!(offered("[topology]\nkind = \"star\"\nleav|"), [""; 0]);
         assert_eq!(offered("[nonsense]\na|"), [""; 0]);
     }
@@ -277,18 +258,12 @@ mod tests {
         assert_eq!(offered("[switch]\nmarking = { kind = \"tc|"), ["\"tcn\""]);
         assert_eq!(offered("[topology]\nkind = \"st|"), ["\"star\""]);
         let kinds = offered("[topology]\nkind = |");
-        assert!(
-            kinds.len() > 3 && kinds.contains(&"\"leaf-spine\"".to_owned()),
-            "{kinds:?}"
-        );
+        assert!(kinds.len() > 3 && kinds.contains(&"\"leaf-spine\"".to_owned()), "{kinds:?}");
         assert!(
             offered("[switch]\nmarking = { kind = \"tcn\", clock = |")
                 .contains(&"\"exact\"".to_owned())
         );
-        assert_eq!(
-            offered("[switch.buffer]\nkind = \"dyn|"),
-            ["\"dynamic-threshold\""]
-        );
+        assert_eq!(offered("[switch.buffer]\nkind = \"dyn|"), ["\"dynamic-threshold\""]);
     }
 
     #[test]

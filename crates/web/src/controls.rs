@@ -56,9 +56,8 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
         return Vec::new();
     };
     let mut controls = Vec::new();
-    let own: Vec<Option<Vec<String>>> = (0..points.len())
-        .map(|number| own_marking(&tree, number))
-        .collect();
+    let own: Vec<Option<Vec<String>>> =
+        (0..points.len()).map(|number| own_marking(&tree, number)).collect();
     if own.iter().all(Option::is_none) {
         // One scheme for all.
         let path = path(&["switch", "marking"]);
@@ -109,11 +108,7 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
         let path = path(&["switch", "buffer", key]);
         let value = tree.get(&path).and_then(Node::scalar).and_then(quantity);
         if let Some((value, unit)) = value {
-            let label = if key == "limit" {
-                "Buffer"
-            } else {
-                "Shared pool"
-            };
+            let label = if key == "limit" { "Buffer" } else { "Shared pool" };
             controls.push(slider(label, path, None, value, unit));
         }
     }
@@ -128,9 +123,7 @@ fn path(steps: &[&str]) -> Vec<String> {
 fn is_plain_star(tree: &Node) -> bool {
     let is_other =
         |key: &str| key.contains("topology") || key.replace('-', "_").contains("host_delay");
-    let is_star = tree
-        .child("topology")
-        .is_some_and(|node| kind(node) == "star");
+    let is_star = tree.child("topology").is_some_and(|node| kind(node) == "star");
     let adds = [["topology", "host_delays"], ["transport", "host_delay"]];
     let sweeps = tree.child("sweep").map_or(&[][..], Node::entries).iter();
     let mut swept = sweeps.flat_map(|axis| keys(&axis.key, &axis.node));
@@ -224,12 +217,7 @@ impl Threshold {
         let text = first.value.split(',').next()?.trim().to_owned();
         let (value, unit) = quantity(&text)?;
         let rate = tidegate_sim::observe::statistics::real(rate) / 1e6;
-        Some(Self {
-            text,
-            value,
-            unit,
-            rate,
-        })
+        Some(Self { text, value, unit, rate })
     }
 
     /// The same threshold in packets or bytes as it is written, as a time, and in bytes.
@@ -276,9 +264,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 fn kind(node: &Node) -> &str {
-    node.child("kind")
-        .and_then(Node::scalar)
-        .unwrap_or_default()
+    node.child("kind").and_then(Node::scalar).unwrap_or_default()
 }
 
 fn add_source(controls: &mut Vec<Control>, source: &Node, index: usize) {
@@ -288,15 +274,7 @@ fn add_source(controls: &mut Vec<Control>, source: &Node, index: usize) {
         label: label.to_owned(),
         path: path(key),
         point: None,
-        form: Form::Slider {
-            value,
-            least,
-            most,
-            whole,
-            unit: "",
-            factor: 1.0,
-            shown: "",
-        },
+        form: Form::Slider { value, least, most, whole, unit: "", factor: 1.0, shown: "" },
     };
     if let Some(load) = number("load") {
         controls.push(plain("Load", "load", load, 0.05, 1.0, false));
@@ -328,15 +306,7 @@ fn slider(
         label: label.to_owned(),
         path,
         point,
-        form: Form::Slider {
-            value,
-            least,
-            most,
-            whole,
-            unit,
-            factor: 1.0,
-            shown,
-        },
+        form: Form::Slider { value, least, most, whole, unit, factor: 1.0, shown },
     }
 }
 
@@ -449,9 +419,9 @@ mod tests {
                         .iter()
                         .map(|one| (one.text.clone(), format!("{{ kind = \"{}\" }}", one.name)))
                         .collect(),
-                    Form::Slider {
-                        least, unit: "", ..
-                    } => vec![(least.to_string(), least.to_string())],
+                    Form::Slider { least, unit: "", .. } => {
+                        vec![(least.to_string(), least.to_string())]
+                    }
                     Form::Slider { most, unit, .. } => {
                         let text = format!("\"{most}{unit}\"");
                         vec![(text.clone(), text)]
@@ -513,10 +483,7 @@ mod tests {
         ] {
             let found = choices(id, point);
             for text in texts {
-                assert!(
-                    found.iter().any(|one| one == text),
-                    "{id}: {text}: {found:?}"
-                );
+                assert!(found.iter().any(|one| one == text), "{id}: {text}: {found:?}");
             }
         }
     }

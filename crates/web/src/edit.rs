@@ -11,14 +11,11 @@ pub(crate) fn set(text: &str, path: &[String], value: &str) -> Result<String, St
     let changed = changed(text, &tree, path, value);
     // Tables may be written in ways that are not foreseen above: what does not read back is not done.
     let wanted = Node::parse(&format!("value = {value}"));
-    let is_there = changed
-        .as_deref()
-        .and_then(Node::parse)
-        .is_some_and(|tree| {
-            let found = tree.get(path).map(content);
-            let wanted = wanted.as_ref().and_then(|tree| tree.child("value"));
-            found.is_some() && found == wanted.map(content)
-        });
+    let is_there = changed.as_deref().and_then(Node::parse).is_some_and(|tree| {
+        let found = tree.get(path).map(content);
+        let wanted = wanted.as_ref().and_then(|tree| tree.child("value"));
+        found.is_some() && found == wanted.map(content)
+    });
     match changed {
         Some(changed) if is_there => Ok(changed),
         _ => Err(format!(
@@ -31,10 +28,9 @@ pub(crate) fn set(text: &str, path: &[String], value: &str) -> Result<String, St
 /// A value without its places.
 fn content(node: &Node) -> String {
     match &node.value {
-        Value::List(items) => format!(
-            "[{}]",
-            items.iter().map(content).collect::<Vec<_>>().join(",")
-        ),
+        Value::List(items) => {
+            format!("[{}]", items.iter().map(content).collect::<Vec<_>>().join(","))
+        }
         Value::Scalar(text) => format!("{text:?}"),
         Value::Table(entries) => {
             let mut entries: Vec<String> = entries
@@ -138,9 +134,7 @@ pub(crate) fn compared(text: &str) -> Result<String, String> {
         _ => "{ kind = \"tcn\" }",
     };
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    Ok(format!(
-        "{text}{end}\n[sweep]\n\"switch.marking\" = [\n  {first},\n  {second},\n]\n"
-    ))
+    Ok(format!("{text}{end}\n[sweep]\n\"switch.marking\" = [\n  {first},\n  {second},\n]\n"))
 }
 
 /// Entries that stand on a line of their own, with the value behind the key.
@@ -172,11 +166,7 @@ fn line_end(text: &str, at: usize) -> usize {
 /// A key as it is written: with quotes where it needs them.
 fn written(key: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    if !key.is_empty() && key.chars().all(is_bare) {
-        key.to_owned()
-    } else {
-        format!("{key:?}")
-    }
+    if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { format!("{key:?}") }
 }
 
 #[cfg(test)]
@@ -206,12 +196,7 @@ load = 0.5
     #[test]
     fn a_value_is_changed_and_nothing_else() {
         for (path, value, from, to) in [
-            (
-                "switch/marking/threshold",
-                "\"40us\"",
-                "\"78us\"",
-                "\"40us\"",
-            ),
+            ("switch/marking/threshold", "\"40us\"", "\"78us\"", "\"40us\""),
             ("switch/buffer/limit", "\"1MB\"", "\"300KB\"", "\"1MB\""),
             ("traffic/0/load", "0.9", "0.5", "0.9"),
             (
@@ -227,11 +212,7 @@ load = 0.5
                 "[{ kind = \"codel\"",
             ),
         ] {
-            assert_eq!(
-                edited(TEXT, path, value).unwrap(),
-                TEXT.replacen(from, to, 1),
-                "{path}"
-            );
+            assert_eq!(edited(TEXT, path, value).unwrap(), TEXT.replacen(from, to, 1), "{path}");
         }
     }
 
@@ -244,12 +225,7 @@ load = 0.5
                 "{ kind = \"tcn\" },",
                 "{ kind = \"tcn\", threshold = \"9us\" },",
             ),
-            (
-                "traffic/0/flows",
-                "7",
-                "load = 0.5",
-                "load = 0.5\nflows = 7",
-            ),
+            ("traffic/0/flows", "7", "load = 0.5", "load = 0.5\nflows = 7"),
             ("seed", "7", "# a name", "# a name\nseed = 7"),
             (
                 "topology/host-delay",
@@ -258,31 +234,17 @@ load = 0.5
                 "\"C\" }]\n\n[topology]\nhost-delay = \"5us\"\n",
             ),
         ] {
-            assert_eq!(
-                edited(TEXT, path, value).unwrap(),
-                TEXT.replacen(from, to, 1),
-                "{path}"
-            );
+            assert_eq!(edited(TEXT, path, value).unwrap(), TEXT.replacen(from, to, 1), "{path}");
         }
         assert_eq!(edited("", "seed", "2").unwrap(), "seed = 2\n");
-        assert_eq!(
-            edited("[a]\n[b]\n", "b/c", "1").unwrap(),
-            "[a]\n[b]\nc = 1\n"
-        );
+        assert_eq!(edited("[a]\n[b]\n", "b/c", "1").unwrap(), "[a]\n[b]\nc = 1\n");
     }
 
     #[test]
     fn a_table_below_a_header_is_replaced_line_by_line() {
-        let text = edited(
-            TEXT,
-            "switch/buffer",
-            "{ kind = \"unlimited\", x = [1, 2] }",
-        )
-        .unwrap();
-        let expected = TEXT.replace(
-            "kind = \"per-port\"\nlimit = \"300KB\"",
-            "kind = \"unlimited\"\nx = [1, 2]",
-        );
+        let text = edited(TEXT, "switch/buffer", "{ kind = \"unlimited\", x = [1, 2] }").unwrap();
+        let expected = TEXT
+            .replace("kind = \"per-port\"\nlimit = \"300KB\"", "kind = \"unlimited\"\nx = [1, 2]");
         assert_eq!(text, expected);
     }
 

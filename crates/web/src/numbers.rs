@@ -24,37 +24,12 @@ pub(crate) fn numbers(built: &Built, outcome: &Outcome) -> Vec<Number> {
     let all = [
         ("queue_mean", "mean queue", "B", queue_mean(outcome)),
         ("utilisation", "link used", "", utilisation(outcome)),
-        (
-            "goodput",
-            "goodput of a flow",
-            "bit/s",
-            goodput(built, outcome),
-        ),
+        ("goodput", "goodput of a flow", "bit/s", goodput(built, outcome)),
         ("fairness", "fairness", "", fairness(built, outcome)),
-        (
-            "fct_mean",
-            "mean completion",
-            "s",
-            completion(built, outcome),
-        ),
-        (
-            "marks",
-            "marks",
-            "",
-            Some(total(ports().map(PortStats::total_marks))),
-        ),
-        (
-            "drops",
-            "drops",
-            "",
-            Some(total(ports().map(PortStats::total_drops))),
-        ),
-        (
-            "timeouts",
-            "timeouts",
-            "",
-            Some(total(flows().map(|flow| u64::from(flow.timeouts)))),
-        ),
+        ("fct_mean", "mean completion", "s", completion(built, outcome)),
+        ("marks", "marks", "", Some(total(ports().map(PortStats::total_marks)))),
+        ("drops", "drops", "", Some(total(ports().map(PortStats::total_drops)))),
+        ("timeouts", "timeouts", "", Some(total(flows().map(|flow| u64::from(flow.timeouts))))),
         (
             "retransmissions",
             "resent",
@@ -63,12 +38,7 @@ pub(crate) fn numbers(built: &Built, outcome: &Outcome) -> Vec<Number> {
         ),
     ];
     let number = |(name, title, unit, value): (_, _, _, Option<f64>)| {
-        Some(Number {
-            name,
-            title,
-            unit,
-            value: value?,
-        })
+        Some(Number { name, title, unit, value: value? })
     };
     all.into_iter().filter_map(number).collect()
 }
@@ -102,9 +72,7 @@ fn goodputs(built: &Built, outcome: &Outcome, wanted: impl Fn(&Flow) -> bool) ->
         let flow = &built.setup.flows[seen.flow as usize];
         built.window.counts(seen.flow.into(), flow) && wanted(flow)
     });
-    counted
-        .map(|seen| seen.goodput().map_or(0, Rate::as_bps))
-        .collect()
+    counted.map(|seen| seen.goodput().map_or(0, Rate::as_bps)).collect()
 }
 
 fn goodput(built: &Built, outcome: &Outcome) -> Option<f64> {

@@ -52,23 +52,14 @@ mod tests {
 
     #[test]
     fn a_server_names_its_simulator_and_its_first_page() {
-        let (_, index) = FILES
-            .iter()
-            .find(|(name, _)| *name == "index.html")
-            .unwrap();
+        let (_, index) = FILES.iter().find(|(name, _)| *name == "index.html").unwrap();
         for part in [HIDDEN, IN_BROWSER] {
             assert_eq!(index.matches(part).count(), 1, "{part}");
         }
         let here = served(index, Some("simulate"));
-        assert!(
-            here.contains(r#"<meta name="simulator" content="simulate">"#),
-            "{here}"
-        );
+        assert!(here.contains(r#"<meta name="simulator" content="simulate">"#), "{here}");
         assert!(here.contains(SHOWN) && !here.contains(HIDDEN), "{here}");
         let there = served(index, None);
-        assert!(
-            there.contains(IN_BROWSER) && there.contains(SHOWN),
-            "{there}"
-        );
+        assert!(there.contains(IN_BROWSER) && there.contains(SHOWN), "{there}");
     }
 }

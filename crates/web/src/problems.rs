@@ -20,12 +20,7 @@ pub(crate) struct Shown {
 impl Shown {
     /// Something that is wrong with no place.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            help: None,
-            at: None,
-            span: None,
-        }
+        Self { message: message.into(), help: None, at: None, span: None }
     }
 
     /// A problem and all others of the same text.

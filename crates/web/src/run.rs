@@ -57,9 +57,7 @@ pub(crate) fn parse(text: &str) -> Result<Scenario, Vec<Shown>> {
 
 /// The first run of each point of a scenario.
 pub(crate) fn points(scenario: &Scenario, text: &str) -> Result<Vec<Experiment>, Vec<Shown>> {
-    let plan = scenario
-        .plan()
-        .map_err(|problem| Shown::all(&problem, text))?;
+    let plan = scenario.plan().map_err(|problem| Shown::all(&problem, text))?;
     let first = plan.into_iter().filter(|run| run.replication == 0);
     Ok(first.collect())
 }
@@ -93,12 +91,7 @@ pub(crate) fn run(
     let outcome = outcome.map_err(refused)?;
     let mut overrides = experiment.overrides();
     overrides.extend(sets);
-    let seen = Seen {
-        experiment,
-        built: &built,
-        outcome: &outcome,
-        link,
-    };
+    let seen = Seen { experiment, built: &built, outcome: &outcome, link };
     let mut columns = Columns::default();
     seen.add_columns(&mut columns);
     let mut header = seen.header();
@@ -136,13 +129,9 @@ fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String
         Which::All | Which::None => None,
     };
     let network = &built.setup.network;
-    let link = named
-        .or(first)
-        .or_else(|| busiest(network, &built.setup.flows));
+    let link = named.or(first).or_else(|| busiest(network, &built.setup.flows));
     let Some(link) = link else {
-        return Err(vec![Shown::new(
-            "no switch of this network leads to a host",
-        )]);
+        return Err(vec![Shown::new("no switch of this network leads to a host")]);
     };
     if network.is_host(network.link(link).from) && built.setup.nic.is_none() {
         let name = &built.ports[link.index()];
@@ -189,15 +178,10 @@ fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::Config
         window: Some(Window::default()),
         limit: SAMPLES,
         queues: (0..queues).map(|queue| (link, QueueId(queue))).collect(),
-        links: (0..setup.network.links().len() as u32)
-            .map(LinkId)
-            .collect(),
+        links: (0..setup.network.links().len() as u32).map(LinkId).collect(),
         flows: followed(&setup.network, &setup.flows, link),
     });
-    setup.observe.journal = Some(Journal {
-        ports: vec![link],
-        limit: PACKETS,
-    });
+    setup.observe.journal = Some(Journal { ports: vec![link], limit: PACKETS });
     Ok(())
 }
 
@@ -205,11 +189,8 @@ fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::Config
 fn followed(network: &Network, flows: &[Flow], link: LinkId) -> Vec<u32> {
     let to = network.link(link).to;
     let passes = |flow: &Flow| !network.is_host(to) || flow.dst.node() == to;
-    let mut numbers: Vec<u32> = (0_u32..)
-        .zip(flows)
-        .filter(|(_, flow)| passes(flow))
-        .map(|(number, _)| number)
-        .collect();
+    let mut numbers: Vec<u32> =
+        (0_u32..).zip(flows).filter(|(_, flow)| passes(flow)).map(|(number, _)| number).collect();
     numbers.sort_by_key(|&number| (std::cmp::Reverse(flows[number as usize].bytes), number));
     numbers.truncate(FLOWS);
     numbers.sort_unstable();
@@ -226,12 +207,7 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn header(&self) -> Map<String, Value> {
-        let Self {
-            experiment,
-            built,
-            outcome,
-            ..
-        } = self;
+        let Self { experiment, built, outcome, .. } = self;
         let outline = &experiment.outline;
         let network = &built.setup.network;
         let nodes = (0..network.nodes()).map(|node| network.name(tidegate_sim::NodeId(node)));
@@ -251,9 +227,8 @@ impl Seen<'_> {
                 "micros": time.map(|time| micros(time.as_ps())),
             })
         });
-        let rtt = outline
-            .base_rtt
-            .map(|(least, most)| [least, most].map(|rtt| micros(rtt.as_ps())));
+        let rtt =
+            outline.base_rtt.map(|(least, most)| [least, most].map(|rtt| micros(rtt.as_ps())));
         let journal = outcome.observed.journals.first();
         let series = outcome.observed.series.as_ref();
         let header = json!({
@@ -338,10 +313,7 @@ impl Seen<'_> {
             // A connection that is used again goes where its first flow went.
             let is_certain =
                 setup.opening != Opening::Persistent || routes.choices(flow.src, flow.dst) == 1;
-            let path = setup
-                .path(&routes, number, way)
-                .ok()
-                .filter(|_| is_certain)?;
+            let path = setup.path(&routes, number, way).ok().filter(|_| is_certain)?;
             let place = path.iter().position(|&link| link == self.link)?;
             Some(path[place.checked_sub(1)?].0.cast_signed())
         };
@@ -375,10 +347,7 @@ impl Seen<'_> {
 
 fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
     let all = || packets.iter();
-    columns.add(
-        "p_arrived",
-        all().map(|packet| micros(packet.arrived.as_ps())),
-    );
+    columns.add("p_arrived", all().map(|packet| micros(packet.arrived.as_ps())));
     let left = |packet: &ObservedPacket| match packet.left {
         Time::MAX => f64::INFINITY,
         at => micros(at.as_ps()),
@@ -429,9 +398,7 @@ fn add_flow(columns: &mut Columns, number: usize, flow: &FlowSeries, interval: S
     columns.add(&format!("flow{number}_alpha"), samples().map(alpha));
     let goodputs = flow.goodputs(interval);
     let goodputs = goodputs.map(|rate| rate.map_or(0.0, bps) as f32);
-    let goodputs = std::iter::once(0.0)
-        .chain(goodputs)
-        .take(flow.samples.len());
+    let goodputs = std::iter::once(0.0).chain(goodputs).take(flow.samples.len());
     columns.add(&format!("flow{number}_bps"), goodputs);
 }
 

@@ -33,10 +33,7 @@ impl Node {
     /// Reads a text, unless it is no TOML.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let table = DeTable::parse(text).ok()?;
-        Some(Self {
-            span: table.span(),
-            value: Value::Table(entries(table.into_inner())),
-        })
+        Some(Self { span: table.span(), value: Value::Table(entries(table.into_inner())) })
     }
 
     /// The value at a path of keys and places in lists.
@@ -86,11 +83,7 @@ impl Node {
 
 /// A key as scenarios read it. One with a dot in it is a path, in which nothing is changed.
 fn normal(key: &str) -> String {
-    if key.contains('.') {
-        key.to_owned()
-    } else {
-        key.replace('-', "_")
-    }
+    if key.contains('.') { key.to_owned() } else { key.replace('-', "_") }
 }
 
 fn entries(table: DeTable<'_>) -> Vec<Entry> {

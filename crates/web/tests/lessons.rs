@@ -1,9 +1,6 @@
 //! Every lesson shows what it says, with the numbers of the command line.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 use std::sync::atomic::AtomicBool;
 
@@ -74,13 +71,8 @@ flows = 60
         let mut seen = column(text, spine, "p_flow");
         seen.sort_unstable();
         seen.dedup();
-        assert!(
-            !own.is_empty() && seen == own,
-            "{spine}: {seen:?} and {own:?}"
-        );
-        via.iter_mut()
-            .filter(|via| **via == link)
-            .for_each(|via| *via = -1);
+        assert!(!own.is_empty() && seen == own, "{spine}: {seen:?} and {own:?}");
+        via.iter_mut().filter(|via| **via == link).for_each(|via| *via = -1);
     }
     assert!(via.iter().all(|via| *via == -1), "{via:?}");
 }
@@ -94,9 +86,7 @@ fn number(id: &str, point: usize, name: &str) -> f64 {
     let header = shown(lesson(id), point);
     let numbers = header["numbers"].as_array().unwrap();
     let found = numbers.iter().find(|number| number["name"] == name);
-    found.unwrap_or_else(|| panic!("{id}: no {name} in {header}"))["value"]
-        .as_f64()
-        .unwrap()
+    found.unwrap_or_else(|| panic!("{id}: no {name} in {header}"))["value"].as_f64().unwrap()
 }
 
 /// The records that the command line makes of a text, by point.
@@ -116,29 +106,17 @@ fn the_numbers_are_those_of_the_command_line() {
     for lesson in LESSONS {
         for (point, record) in records(lesson.text).iter().enumerate() {
             let header = shown(lesson.text, point);
-            assert_eq!(
-                header["fingerprint"],
-                json!(record.run.fingerprint),
-                "{}",
-                lesson.id
-            );
+            assert_eq!(header["fingerprint"], json!(record.run.fingerprint), "{}", lesson.id);
             let summary = Summary::new(std::slice::from_ref(record), None);
             let numbers = header["numbers"].as_array().unwrap();
             assert!(numbers.len() >= 5, "{}: {numbers:?}", lesson.id);
             for number in numbers {
-                let place = summary
-                    .metrics
-                    .iter()
-                    .position(|metric| number["name"] == metric.name);
+                let place = summary.metrics.iter().position(|metric| number["name"] == metric.name);
                 let place = place.unwrap_or_else(|| panic!("{}: {number}", lesson.id));
                 let estimate = summary.points[0].estimates[place].as_ref().unwrap();
                 let (here, there) = (number["value"].as_f64().unwrap(), estimate.value);
                 let close = (here - there).abs() <= 1e-9 * there.abs();
-                assert!(
-                    close,
-                    "{} {}: {here} and {there}",
-                    lesson.id, number["name"]
-                );
+                assert!(close, "{} {}: {here} and {there}", lesson.id, number["name"]);
             }
         }
     }
@@ -228,12 +206,7 @@ fn bad_requests_are_answered_in_words() {
     let problem = |request: Value| {
         let header = asked(&request);
         let problem = &header["problems"][0];
-        assert!(
-            problem["message"]
-                .as_str()
-                .is_some_and(|text| text.len() > 10),
-            "{header}"
-        );
+        assert!(problem["message"].as_str().is_some_and(|text| text.len() > 10), "{header}");
         problem.clone()
     };
     problem(json!({}));
@@ -263,10 +236,7 @@ fn any_port_can_be_watched() {
     let other = asked(&request);
     assert_eq!(other["fingerprint"], shown(text, 1)["fingerprint"]);
     let command = other["command"].as_str().unwrap();
-    assert!(
-        command.contains("--set 'observe.ports=[\"switch0>host10\"]'"),
-        "{command}"
-    );
+    assert!(command.contains("--set 'observe.ports=[\"switch0>host10\"]'"), "{command}");
     assert!(other["packets"].as_u64().unwrap() > 1_000);
 }
 
@@ -310,14 +280,9 @@ flows = "0,0,0,2,1000"
 fn a_run_can_be_stopped() {
     let text = lesson("threshold").replace("end = \"30ms\"", "end = \"3s\"");
     let request = json!({ "do": "run", "text": text, "point": 0 });
-    let answer = answer(&request.to_string(), &mut |status| {
-        status.now.as_ps() < 10_000_000_000
-    });
+    let answer = answer(&request.to_string(), &mut |status| status.now.as_ps() < 10_000_000_000);
     let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&answer[8..8 + length]).unwrap();
-    assert!(
-        header["end"].as_str().unwrap().starts_with("stopped"),
-        "{header}"
-    );
+    assert!(header["end"].as_str().unwrap().starts_with("stopped"), "{header}");
     assert!(header["ended"].as_f64().unwrap() < 1e6);
 }

@@ -223,9 +223,7 @@ impl DynamicThreshold {
 impl Buffer for DynamicThreshold {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
-        let Request {
-            port, queue, len, ..
-        } = request;
+        let Request { port, queue, len, .. } = request;
         let index = self.index(port, queue).ok_or(DropReason::QueueFull)?;
         let queue = self.queues.get(index).ok_or(DropReason::PortFull)?;
         // At most 2^15 queues.
@@ -270,11 +268,7 @@ impl Buffer for DynamicThreshold {
         let Some(queue) = self.queues.get(index) else {
             return;
         };
-        let place = if account & ON_RESERVE == 0 {
-            queue.pool
-        } else {
-            queue.reserve
-        };
+        let place = if account & ON_RESERVE == 0 { queue.pool } else { queue.reserve };
         let freed = super::free(&mut self.held[queue.length as usize], charge.bytes());
         super::free(&mut self.held[place as usize], freed);
     }
@@ -282,9 +276,7 @@ impl Buffer for DynamicThreshold {
     #[inline]
     fn pool_bytes(&self, port: PortId, queue: QueueId) -> u32 {
         let index = self.index(port, queue).unwrap_or(usize::MAX);
-        self.queues
-            .get(index)
-            .map_or(0, |queue| self.held[queue.pool as usize])
+        self.queues.get(index).map_or(0, |queue| self.held[queue.pool as usize])
     }
 
     /// Nothing depends on the pool while the longest queue, with all that may arrive, stays below the

@@ -204,12 +204,7 @@ impl Buffer for AnyBuffer {
         match self {
             Self::PerPort(buffer) => buffer.admit(request),
             other => {
-                let Request {
-                    port,
-                    queue,
-                    ingress,
-                    len,
-                } = request;
+                let Request { port, queue, ingress, len } = request;
                 other.admit_elsewhere(port, queue, ingress, len)
             }
         }
@@ -252,12 +247,7 @@ impl AnyBuffer {
         ingress: u16,
         len: u32,
     ) -> Result<Charge, DropReason> {
-        let request = Request {
-            port,
-            queue,
-            ingress,
-            len,
-        };
+        let request = Request { port, queue, ingress, len };
         forward!(self, buffer => buffer.admit(request))
     }
 
@@ -276,10 +266,7 @@ const MAX_PAIRS: u32 = 1 << 15;
 /// otherwise frees no more than the account holds.
 #[inline]
 fn free(held: &mut u32, bytes: u32) -> u32 {
-    debug_assert!(
-        bytes <= *held,
-        "a receipt is released once, to the buffer that issued it"
-    );
+    debug_assert!(bytes <= *held, "a receipt is released once, to the buffer that issued it");
     let freed = bytes.min(*held);
     *held -= freed;
     freed
@@ -346,11 +333,7 @@ fn within(field: &'static str, bytes: Bytes, least: u32, most: u32) -> Result<u3
         Ok(value) if (least..=most).contains(&value) => Ok(value),
         _ => {
             let [least, most] = [least, most].map(|bound| Bytes(u64::from(bound)));
-            Err(ConfigError::out_of_range(
-                field,
-                bytes,
-                format!("{least} to {most}"),
-            ))
+            Err(ConfigError::out_of_range(field, bytes, format!("{least} to {most}")))
         }
     }
 }
@@ -361,12 +344,7 @@ mod testing {
     use super::*;
 
     pub(super) fn request(port: u16, queue: u8, len: u32) -> Request {
-        Request {
-            port: PortId(port),
-            queue: QueueId(queue),
-            ingress: 0,
-            len,
-        }
+        Request { port: PortId(port), queue: QueueId(queue), ingress: 0, len }
     }
 
     /// The field that a refused configuration names.

@@ -48,20 +48,14 @@ impl PerPort {
     /// A buffer for `ports` ports that hold up to `limit` bytes each.
     pub fn new(ports: u16, limit: Bytes) -> Result<Self, ConfigError> {
         let limit = super::limit("limit", limit)?;
-        Ok(Self {
-            free: vec![limit; super::port_count(ports)?].into(),
-            limit,
-        })
+        Ok(Self { free: vec![limit; super::port_count(ports)?].into(), limit })
     }
 
     /// The account of the port with this number, or `None` if there is no such port.
     #[inline]
     pub(crate) fn account(&mut self, port: usize) -> Option<Account<'_>> {
         let free = self.free.get_mut(port)?;
-        Some(Account {
-            free,
-            limit: self.limit,
-        })
+        Some(Account { free, limit: self.limit })
     }
 }
 
@@ -102,10 +96,7 @@ impl PacketLimit {
             let allowed = "at least 1pkts";
             return Err(ConfigError::out_of_range("limit", "0pkts", allowed));
         }
-        Ok(Self {
-            free: vec![limit; super::port_count(ports)?].into(),
-            limit,
-        })
+        Ok(Self { free: vec![limit; super::port_count(ports)?].into(), limit })
     }
 }
 
@@ -218,10 +209,7 @@ mod tests {
         );
         let mut buffer = PerPort::new(1, Bytes(u64::from(u32::MAX))).unwrap();
         let _held = buffer.admit(request(0, u32::MAX)).unwrap();
-        assert_eq!(
-            buffer.admit(request(0, u32::MAX)),
-            Err(DropReason::PortFull)
-        );
+        assert_eq!(buffer.admit(request(0, u32::MAX)), Err(DropReason::PortFull));
         assert_eq!(buffer.admit(request(9, 1)), Err(DropReason::PortFull));
     }
 }

@@ -62,14 +62,8 @@ impl PerQueue {
         let mut table = Vec::with_capacity(pairs);
         for port in 0..ports {
             for queue in 0..usize::from(queues) {
-                let limit = super::pick(&config.limit, queue)
-                    .copied()
-                    .unwrap_or_default();
-                table.push(Queue {
-                    held: 0,
-                    limit: super::limit("limit", limit)?,
-                    port,
-                });
+                let limit = super::pick(&config.limit, queue).copied().unwrap_or_default();
+                table.push(Queue { held: 0, limit: super::limit("limit", limit)?, port });
             }
         }
         let port_limit = match config.port_limit {
@@ -89,17 +83,12 @@ impl PerQueue {
 impl Buffer for PerQueue {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
-        let Request {
-            port, queue, len, ..
-        } = request;
+        let Request { port, queue, len, .. } = request;
         // A queue beyond the port's last would be one of its neighbour's.
         if queue.0 >= self.queues_per_port {
             return Err(DropReason::QueueFull);
         }
-        let port_held = self
-            .ports
-            .get_mut(port.index())
-            .ok_or(DropReason::PortFull)?;
+        let port_held = self.ports.get_mut(port.index()).ok_or(DropReason::PortFull)?;
         let index = port.index() * usize::from(self.queues_per_port) + queue.index();
         let queue = self.queues.get_mut(index).ok_or(DropReason::QueueFull)?;
         if len > queue.limit - queue.held {
@@ -135,10 +124,7 @@ mod tests {
 
     #[test]
     fn each_queue_fits_up_to_its_own_limit_and_not_a_byte_beyond() {
-        let config = Config {
-            limit: vec![Bytes(3000), Bytes(1500)],
-            ..Config::default()
-        };
+        let config = Config { limit: vec![Bytes(3000), Bytes(1500)], ..Config::default() };
         let mut buffer = PerQueue::new(&config, 2, 2).unwrap();
         for (port, queue, limit) in [(0, 0, 3000), (0, 1, 1500), (1, 0, 3000), (1, 1, 1500)] {
             let above = buffer.admit(request(port, queue, limit + 1));
@@ -152,10 +138,7 @@ mod tests {
 
     #[test]
     fn the_port_limit_binds_across_queues_and_everything_is_given_back() {
-        let config = Config {
-            limit: vec![Bytes(3000)],
-            port_limit: Some(Bytes(4500)),
-        };
+        let config = Config { limit: vec![Bytes(3000)], port_limit: Some(Bytes(4500)) };
         let mut buffer = PerQueue::new(&config, 2, 2).unwrap();
         let first = buffer.admit(request(0, 0, 3000)).unwrap();
         assert_eq!(buffer.admit(request(0, 1, 1501)), Err(DropReason::PortFull));
@@ -182,17 +165,11 @@ mod tests {
     #[test]
     fn the_extremes_fit_and_impossible_parameters_are_named() {
         let most = Bytes(u64::from(u32::MAX));
-        let config = |limit: &[Bytes], port_limit| Config {
-            limit: limit.to_vec(),
-            port_limit,
-        };
+        let config = |limit: &[Bytes], port_limit| Config { limit: limit.to_vec(), port_limit };
         let mut buffer = PerQueue::new(&config(&[most], None), 256, 128).unwrap();
         let charge = buffer.admit(request(255, 127, u32::MAX)).unwrap();
         assert_eq!(charge.account(), 0x7FFF);
-        assert_eq!(
-            buffer.admit(request(255, 126, 1)),
-            Err(DropReason::PortFull)
-        );
+        assert_eq!(buffer.admit(request(255, 126, 1)), Err(DropReason::PortFull));
         buffer.release(charge);
 
         let field = |config: Config, ports, queues| error(config.build(ports, queues));
@@ -203,9 +180,6 @@ mod tests {
         assert_eq!(field(config(&[], None), 1, 1), "limit");
         assert_eq!(field(config(&[most; 2], None), 1, 3), "limit");
         assert_eq!(field(config(&[most, Bytes(0)], None), 1, 2), "limit");
-        assert_eq!(
-            field(config(&[most], Some(Bytes(1 << 32))), 1, 1),
-            "port_limit"
-        );
+        assert_eq!(field(config(&[most], Some(Bytes(1 << 32))), 1, 1), "port_limit");
     }
 }

@@ -225,14 +225,10 @@ impl<E: Buffer> Pfc<E> {
         let mut table = Vec::with_capacity(accounts);
         let mut set_aside: u64 = 0;
         for port in 0..ports {
-            let headroom = super::pick(&config.headroom, port)
-                .copied()
-                .unwrap_or_default();
+            let headroom = super::pick(&config.headroom, port).copied().unwrap_or_default();
             let headroom_limit = super::within("headroom", headroom, 0, u32::MAX)?;
             set_aside += of_each * (u64::from(headroom_limit) + u64::from(reserve));
-            let shift = super::pick(&config.shift, port)
-                .copied()
-                .unwrap_or_default();
+            let shift = super::pick(&config.shift, port).copied().unwrap_or_default();
             table.extend(lossless.iter().map(|&is_lossless| Account {
                 held: 0,
                 headroom: 0,
@@ -299,11 +295,7 @@ impl Config {
         }
         if !lossless.contains(&true) {
             let allowed = "not all classes: one must be lossless";
-            return Err(ConfigError::out_of_range(
-                "bypass",
-                format!("{:?}", self.bypass),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("bypass", format!("{:?}", self.bypass), allowed));
         }
         Ok(lossless)
     }
@@ -347,10 +339,9 @@ impl Threshold {
     #[inline]
     const fn pauses(self, shift: u8, shared: u32, free: u32) -> bool {
         match self {
-            Self::Factor {
-                numerator,
-                denominator,
-            } => shared as u64 * denominator as u64 > numerator as u64 * free as u64,
+            Self::Factor { numerator, denominator } => {
+                shared as u64 * denominator as u64 > numerator as u64 * free as u64
+            }
             Self::Shift { .. } => shared >= free >> shift,
             Self::Static { xoff, .. } => shared >= xoff,
         }
@@ -360,10 +351,7 @@ impl Threshold {
     #[inline]
     const fn resumes(self, account: &Account, shared: u32, free: u32) -> bool {
         match self {
-            Self::Factor {
-                numerator,
-                denominator,
-            } => {
+            Self::Factor { numerator, denominator } => {
                 // DCQCN's simulator: a difference of 16 bytes of free pool.
                 let free = free.saturating_sub(16);
                 (shared as u64 * denominator as u64) < numerator as u64 * free as u64
@@ -419,8 +407,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
     fn release(&mut self, charge: Charge) {
         let ingress = (charge.account() >> EGRESS_BITS) as u16;
         let len = charge.bytes();
-        self.egress
-            .release(Charge::new(len, charge.account() & EGRESS_MASK));
+        self.egress.release(Charge::new(len, charge.account() & EGRESS_MASK));
         let Some(account) = self.accounts.get_mut(usize::from(ingress)) else {
             return;
         };
@@ -487,10 +474,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
             account.is_listed = false;
             if account.signalled != account.state {
                 account.signalled = account.state;
-                return Some(Pause {
-                    ingress,
-                    action: account.state,
-                });
+                return Some(Pause { ingress, action: account.state });
             }
         }
         None

@@ -46,17 +46,11 @@ fn a_buffer_chosen_at_run_time_decides_like_the_type() {
 #[test]
 fn ingress_accounting_goes_over_any_egress_buffer_but_itself() {
     let over = |egress: &str| {
-        let pfc = pfc::Config {
-            bypass: Vec::new(),
-            ..pfc::Config::default()
-        };
+        let pfc = pfc::Config { bypass: Vec::new(), ..pfc::Config::default() };
         Config::PfcOver(Box::new((pfc, Config::named(egress).unwrap())))
     };
     let mut config = over("per-port");
-    assert_eq!(
-        (config.name(), config.fields()),
-        ("pfc", pfc::Config::FIELDS)
-    );
+    assert_eq!((config.name(), config.fields()), ("pfc", pfc::Config::FIELDS));
     config.set("classes", "1").unwrap();
     assert_eq!(config.value("classes").as_deref(), Some("1"));
     let mut buffer = config.build(2, 1).unwrap();
@@ -74,10 +68,7 @@ fn an_error_names_field_value_and_range() {
         config.set(field, value).unwrap();
         config.build(2, 2).unwrap_err().to_string()
     };
-    assert_eq!(
-        message("alpha", "0"),
-        "alpha = 0 is out of range; allowed: above 0"
-    );
+    assert_eq!(message("alpha", "0"), "alpha = 0 is out of range; allowed: above 0");
     assert_eq!(
         message("alpha", "1, 2, 4"),
         "alpha = 3 values is out of range; allowed: 1 value, or 2: one for each queue"
@@ -131,34 +122,13 @@ fn shared_buffers() -> Vec<(Config, u32)> {
     [
         (plain.clone(), u32::MAX),
         (plain.clone(), 40_000),
-        (
-            with(&[("reserve_size", "6KB"), ("alpha", "1/2, 4")]),
-            u32::MAX,
-        ),
-        (
-            with(&[
-                ("reserve", "leaking"),
-                ("reserve_size", "9KB"),
-                ("length", "port"),
-            ]),
-            u32::MAX,
-        ),
-        (
-            with(&[("compare", "before-packet"), ("reserve", "per-queue")]),
-            30_000,
-        ),
+        (with(&[("reserve_size", "6KB"), ("alpha", "1/2, 4")]), u32::MAX),
+        (with(&[("reserve", "leaking"), ("reserve_size", "9KB"), ("length", "port")]), u32::MAX),
+        (with(&[("compare", "before-packet"), ("reserve", "per-queue")]), 30_000),
         (lossless(&[("buffer", "90KB"), ("shift", "1")]), u32::MAX),
+        (lossless(&[("buffer", "90KB"), ("rule", "factor")]), u32::MAX),
         (
-            lossless(&[("buffer", "90KB"), ("rule", "factor")]),
-            u32::MAX,
-        ),
-        (
-            lossless(&[
-                ("buffer", "90KB"),
-                ("rule", "static"),
-                ("xoff", "12KB"),
-                ("xon", "9KB"),
-            ]),
+            lossless(&[("buffer", "90KB"), ("rule", "static"), ("xoff", "12KB"), ("xon", "9KB")]),
             u32::MAX,
         ),
         (over(plain), 40_000),
@@ -192,10 +162,7 @@ fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
                 }
             }
             while buffer.poll_pause().is_some() {}
-            let mut influx = Influx {
-                total: below(60_000),
-                per_ingress: below(20_000),
-            };
+            let mut influx = Influx { total: below(60_000), per_ingress: below(20_000) };
             if !buffer.has_slack(influx, pool_below) {
                 had_none += 1;
                 continue;
@@ -223,19 +190,13 @@ fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
                 }
             }
         }
-        assert!(
-            had_slack > 20 && had_none > 20,
-            "buffer {number}: {had_slack}, {had_none}"
-        );
+        assert!(had_slack > 20 && had_none > 20, "buffer {number}: {had_slack}, {had_none}");
     }
 }
 
 #[test]
 fn limits_of_a_port_s_own_leave_slack_at_any_time() {
-    let influx = Influx {
-        total: u32::MAX,
-        per_ingress: u32::MAX,
-    };
+    let influx = Influx { total: u32::MAX, per_ingress: u32::MAX };
     for name in Config::NAMES {
         let buffer = Config::named(name).unwrap().build(4, 2).unwrap();
         let is_own = ["per-port", "per-queue", "unlimited"].contains(name);

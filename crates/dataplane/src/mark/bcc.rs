@@ -109,11 +109,7 @@ impl Parameters {
             }
         };
         if config.ports == 0 {
-            return Err(ConfigError::out_of_range(
-                "ports",
-                config.ports,
-                "1 to 65535",
-            ));
+            return Err(ConfigError::out_of_range("ports", config.ports, "1 to 65535"));
         }
 
         let standard = rate.bytes_in(config.lambda.of_span(config.rtt));
@@ -127,10 +123,8 @@ impl Parameters {
                 )
             })?,
         };
-        let required = rate
-            .bytes_in(config.rtt)
-            .saturating_add(standard)
-            .saturating_sub(config.reserve.0);
+        let required =
+            rate.bytes_in(config.rtt).saturating_add(standard).saturating_sub(config.reserve.0);
         let pool_max = match config.pool_threshold {
             Some(size) => red::bytes("pool_threshold", size, packet)?,
             None => {
@@ -150,19 +144,13 @@ impl Parameters {
                 let low = red::bytes("pool_min_threshold", size, packet)?;
                 if low > pool_max {
                     let allowed = format!("at most K_max, {}", Bytes(u64::from(pool_max)));
-                    return Err(ConfigError::out_of_range(
-                        "pool_min_threshold",
-                        size,
-                        allowed,
-                    ));
+                    return Err(ConfigError::out_of_range("pool_min_threshold", size, allowed));
                 }
                 low
             }
             None => {
                 let width = rate.bytes_in(config.headroom * u64::from(config.ports));
-                let low = u32::try_from(width)
-                    .ok()
-                    .and_then(|width| pool_max.checked_sub(width));
+                let low = u32::try_from(width).ok().and_then(|width| pool_max.checked_sub(width));
                 low.ok_or_else(|| {
                     let most = Bytes(u64::from(pool_max));
                     ConfigError::out_of_range(
@@ -173,12 +161,7 @@ impl Parameters {
                 })?
             }
         };
-        Ok(Self {
-            required,
-            port,
-            pool_max,
-            pool_min,
-        })
+        Ok(Self { required, port, pool_max, pool_min })
     }
 }
 
@@ -200,12 +183,7 @@ struct Parts {
 impl Bcc {
     /// BCC with these parameters, on a link of the port's rate.
     pub fn new(config: &Config, info: &PortInfo) -> Result<Self, ConfigError> {
-        let Parameters {
-            port,
-            pool_max,
-            pool_min,
-            ..
-        } = Parameters::derive(config, info.rate)?;
+        let Parameters { port, pool_max, pool_min, .. } = Parameters::derive(config, info.rate)?;
         let in_bytes = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
         let law = Law {
             decide: Point::Dequeue,
@@ -218,21 +196,15 @@ impl Bcc {
             average_weight: None,
             short_queue: ShortQueue::Mark,
         };
-        let step = Thresholds {
-            high: in_bytes(port),
-            low: None,
-            max_probability: config.max_probability,
-        };
+        let step =
+            Thresholds { high: in_bytes(port), low: None, max_probability: config.max_probability };
         let rise = Thresholds {
             high: in_bytes(pool_max),
             low: Some(in_bytes(pool_min)),
             max_probability: config.max_probability,
         };
-        let pool_law = Law {
-            reading: Reading::Exclusive,
-            compare: Compare::AtLeast,
-            ..law.clone()
-        };
+        let pool_law =
+            Law { reading: Reading::Exclusive, compare: Compare::AtLeast, ..law.clone() };
         Ok(Self {
             parts: Box::new(Parts {
                 port: Red::new(&[step], &law, info)?,
@@ -272,22 +244,11 @@ mod tests {
 
     /// Section 5, in decimal units.
     fn paper() -> Config {
-        Config {
-            shared_buffer: Bytes(3_000_000),
-            reserve: Bytes(128_000),
-            ..Config::default()
-        }
+        Config { shared_buffer: Bytes(3_000_000), reserve: Bytes(128_000), ..Config::default() }
     }
 
     fn made(config: &Config) -> Bcc {
-        Bcc::new(
-            config,
-            &PortInfo {
-                rate: LINK,
-                ..port_info(1)
-            },
-        )
-        .unwrap()
+        Bcc::new(config, &PortInfo { rate: LINK, ..port_info(1) }).unwrap()
     }
 
     #[test]
@@ -337,15 +298,8 @@ mod tests {
         let derived = Parameters::derive(&config, LINK).unwrap();
         let thresholds = [derived.port, derived.pool_max, derived.pool_min];
         assert_eq!(thresholds, [198_000, 2_727_608, 1_908_408]);
-        let only_max = Config {
-            pool_min_threshold: None,
-            headroom: Span::from_us(8),
-            ..config
-        };
-        assert_eq!(
-            Parameters::derive(&only_max, LINK).unwrap().pool_min,
-            1_927_608
-        );
+        let only_max = Config { pool_min_threshold: None, headroom: Span::from_us(8), ..config };
+        assert_eq!(Parameters::derive(&only_max, LINK).unwrap().pool_min, 1_927_608);
     }
 
     #[test]
@@ -355,16 +309,9 @@ mod tests {
         // The departing packet's 1500 bytes count.
         assert_eq!(verdict(718_500), Verdict::Pass);
         assert_eq!(verdict(718_501), Verdict::Mark(Rule::PortLength));
-        let full = Cx {
-            port_bytes: u32::MAX,
-            pool_bytes: u32::MAX,
-            ..cx()
-        };
+        let full = Cx { port_bytes: u32::MAX, pool_bytes: u32::MAX, ..cx() };
         assert_eq!(bcc.on_enqueue(&full), Verdict::Pass);
-        assert_eq!(
-            bcc.on_dequeue(&full, Span::ZERO),
-            Verdict::Mark(Rule::PortLength)
-        );
+        assert_eq!(bcc.on_dequeue(&full, Span::ZERO), Verdict::Mark(Rule::PortLength));
     }
 
     #[test]
@@ -373,9 +320,7 @@ mod tests {
         let mut hits = |pool_bytes| {
             let cx = Cx { pool_bytes, ..cx() };
             let mark = Verdict::Mark(Rule::PoolLength);
-            (0..10_000)
-                .filter(|_| bcc.on_dequeue(&cx, Span::ZERO) == mark)
-                .count()
+            (0..10_000).filter(|_| bcc.on_dequeue(&cx, Span::ZERO) == mark).count()
         };
         assert_eq!([hits(0), hits(1_802_000), hits(2_602_000)], [0, 0, 10_000]);
         // Just below K_max, p = 1/10. After k packets of 1500 bytes without a mark, the next one is
@@ -397,10 +342,7 @@ mod tests {
             for (field, text) in settings {
                 config.set(field, text).unwrap();
             }
-            let link = PortInfo {
-                rate: LINK,
-                ..port_info(1)
-            };
+            let link = PortInfo { rate: LINK, ..port_info(1) };
             match Bcc::new(&config, &link) {
                 Ok(_) => None,
                 Err(ConfigError::OutOfRange { field, .. }) => Some(field),

@@ -119,20 +119,12 @@ impl Codel {
         let interval = ticks(config.interval.as_ps());
         if !(1..1 << 27).contains(&interval) {
             let allowed = "1.024us to 137.4s";
-            return Err(ConfigError::out_of_range(
-                "interval",
-                config.interval,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("interval", config.interval, allowed));
         }
         // With that, the last packet of a queue is below the target in every profile. Their
         // different rules for a dequeue from an empty queue then come to the same.
         if config.mtu == 0 {
-            return Err(ConfigError::out_of_range(
-                "mtu",
-                config.mtu,
-                "1 byte or more",
-            ));
+            return Err(ConfigError::out_of_range("mtu", config.mtu, "1 byte or more"));
         }
         let mtu = u64::from(config.mtu);
         let (backlog, anchor, unmarkable) = match config.profile {

@@ -91,20 +91,13 @@ mod tests {
         let mut marking = crate::mark::Config::named("tcn").unwrap();
         marking.set("threshold", "3us").unwrap();
         for can_pause in [false, true] {
-            let config = PortConfig {
-                can_pause,
-                ..PortConfig::default()
-            };
+            let config = PortConfig { can_pause, ..PortConfig::default() };
             let own = egress::build(&config, &marking, &scheduling).unwrap();
             let step = Step(Span::from_us(3));
             let custom = egress::build_custom(&config, &step, &scheduling).unwrap();
             let served = [own, custom].map(|mut port| {
                 let mut buffer = AnyBuffer::PerPort(PerPort::new(1, Bytes::from_kb(30)).unwrap());
-                let pkt = Pkt {
-                    len: 1500,
-                    ecn: Ecn::Ect0,
-                    ..Pkt::default()
-                };
+                let pkt = Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() };
                 // Two for each that can leave, so that they wait longer and longer, and some are dropped.
                 let offers = (0..60).map(|id| Offer {
                     at: Time::from_ns(600 * u64::from(id)),

@@ -124,9 +124,7 @@ mod tests {
     }
 
     fn thresholds(red: &IdealRed, queues: u8) -> Vec<Option<u32>> {
-        (0..=queues)
-            .map(|queue| red.threshold(QueueId(queue)))
-            .collect()
+        (0..=queues).map(|queue| red.threshold(QueueId(queue))).collect()
     }
 
     #[test]
@@ -155,27 +153,13 @@ mod tests {
         assert_eq!(thresholds(&red, 2), [Some(3_000), Some(8_000), None]);
         let mut verdict = |queue, queue_bytes| {
             let queue = QueueId(queue);
-            red.on_enqueue(&Cx {
-                queue,
-                queue_bytes,
-                ..cx()
-            })
+            red.on_enqueue(&Cx { queue, queue_bytes, ..cx() })
         };
         let mark = Verdict::Mark(Rule::QueueLength);
         // The packet's own 1500 bytes count.
-        assert_eq!(
-            [verdict(0, 1_500), verdict(0, 1_501)],
-            [Verdict::Pass, mark]
-        );
-        assert_eq!(
-            [verdict(1, 6_500), verdict(1, 6_501)],
-            [Verdict::Pass, mark]
-        );
-        assert_eq!(
-            verdict(2, u32::MAX),
-            Verdict::Pass,
-            "there is no such queue"
-        );
+        assert_eq!([verdict(0, 1_500), verdict(0, 1_501)], [Verdict::Pass, mark]);
+        assert_eq!([verdict(1, 6_500), verdict(1, 6_501)], [Verdict::Pass, mark]);
+        assert_eq!(verdict(2, u32::MAX), Verdict::Pass, "there is no such queue");
     }
 
     #[test]
@@ -202,20 +186,11 @@ mod tests {
         assert_eq!(error(capacities(&[10, 11])), "capacities");
         assert!(IdealRed::new(&capacities(&[10]), &port_info(2)).is_ok());
         let sizes = |bytes: &[u64]| Config {
-            thresholds: bytes
-                .iter()
-                .map(|&bytes| Size::Bytes(Bytes(bytes)))
-                .collect(),
+            thresholds: bytes.iter().map(|&bytes| Size::Bytes(Bytes(bytes))).collect(),
             ..Config::default()
         };
         let packet_size = 0;
-        assert_eq!(
-            error(Config {
-                packet_size,
-                ..Config::default()
-            }),
-            "packet_size"
-        );
+        assert_eq!(error(Config { packet_size, ..Config::default() }), "packet_size");
         assert_eq!(error(sizes(&[1, 2, 3])), "thresholds");
         assert_eq!(error(sizes(&[1 << 32])), "thresholds");
     }

@@ -127,12 +127,7 @@ impl ShareMeter {
             let allowed = "long enough for a byte at the speed of the link";
             return Err(ConfigError::out_of_range("window", window, allowed));
         }
-        Ok(Self {
-            window,
-            capacity,
-            arrivals: VecDeque::new(),
-            flows: Vec::new(),
-        })
+        Ok(Self { window, capacity, arrivals: VecDeque::new(), flows: Vec::new() })
     }
 
     /// A packet of `flow` arrives. Time does not go back.
@@ -241,26 +236,17 @@ mod tests {
         for _ in 0..2_000 {
             let mut meter = meter();
             let flows = 1 + rng.next_u32() % 6;
-            let demands: Vec<u64> = (0..flows)
-                .map(|_| u64::from(rng.next_u32() % 6_000))
-                .collect();
+            let demands: Vec<u64> = (0..flows).map(|_| u64::from(rng.next_u32() % 6_000)).collect();
             for (flow, &demand) in (0..).zip(&demands) {
                 meter.on_arrival(FlowId(flow), demand as u32, Time::ZERO);
             }
             // Shares are of whole bytes: of equals, one may be cut and the other not.
             let shares = max_min(10_000, &demands);
-            let least = shares
-                .iter()
-                .zip(&demands)
-                .filter(|(share, demand)| share < demand);
+            let least = shares.iter().zip(&demands).filter(|(share, demand)| share < demand);
             let level = least.map(|(share, _)| *share).min();
             for (flow, &demand) in (0..).zip(&demands) {
                 let expected = level.is_some_and(|level| demand > level);
-                assert_eq!(
-                    meter.is_above(FlowId(flow), Time::ZERO),
-                    expected,
-                    "{demands:?}"
-                );
+                assert_eq!(meter.is_above(FlowId(flow), Time::ZERO), expected, "{demands:?}");
                 above += u32::from(expected);
             }
         }
@@ -280,12 +266,7 @@ mod tests {
             for _ in 0..8 {
                 scheme.on_queued(&Cx { now, ..cx() });
             }
-            let leaving = Cx {
-                now,
-                port_bytes,
-                queue_packets: 7,
-                ..cx()
-            };
+            let leaving = Cx { now, port_bytes, queue_packets: 7, ..cx() };
             let verdict = scheme.on_dequeue(&leaving, Span::ZERO);
             assert_eq!(verdict, Verdict::mark_if(expected, Rule::FlowShare));
         }
@@ -293,17 +274,8 @@ mod tests {
 
     #[test]
     fn a_window_without_a_byte_is_refused() {
-        let config = Config {
-            window: Span::ZERO,
-            ..Config::default()
-        };
+        let config = Config { window: Span::ZERO, ..Config::default() };
         let error = IdealShare::new(&config, &port_info(3)).unwrap_err();
-        assert!(matches!(
-            error,
-            ConfigError::OutOfRange {
-                field: "window",
-                ..
-            }
-        ));
+        assert!(matches!(error, ConfigError::OutOfRange { field: "window", .. }));
     }
 }

@@ -85,11 +85,7 @@ impl Verdict {
     /// A mark by `rule` if `condition` holds.
     #[inline]
     pub const fn mark_if(condition: bool, rule: Rule) -> Self {
-        if condition {
-            Self::Mark(rule)
-        } else {
-            Self::Pass
-        }
+        if condition { Self::Mark(rule) } else { Self::Pass }
     }
 
     /// The first of two decisions that is a mark.
@@ -432,11 +428,7 @@ mod testing {
 
     /// The same with queue 0 served strictly first.
     pub(super) fn first_port_info(queues: u8) -> PortInfo<'static> {
-        PortInfo {
-            first: Some(QueueId(0)),
-            scheduler: "sp-dwrr",
-            ..port_info(queues)
-        }
+        PortInfo { first: Some(QueueId(0)), scheduler: "sp-dwrr", ..port_info(queues) }
     }
 
     /// A 1500-byte ECN-capable packet at an empty port.
@@ -449,11 +441,7 @@ mod testing {
             port_bytes: 0,
             port_packets: 0,
             pool_bytes: 0,
-            pkt: Pkt {
-                len: 1500,
-                ecn: Ecn::Ect0,
-                ..Pkt::default()
-            },
+            pkt: Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() },
         }
     }
 }

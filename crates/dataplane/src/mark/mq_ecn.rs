@@ -189,49 +189,25 @@ impl MqEcn {
             .map_err(|_| ConfigError::out_of_range("threshold", config.threshold, "below 4GiB"))?;
         if config.old_weight >= Ratio::ONE {
             let allowed = "0 to below 1";
-            return Err(ConfigError::out_of_range(
-                "old_weight",
-                config.old_weight,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("old_weight", config.old_weight, allowed));
         }
-        let idle_slot = config
-            .idle_slot
-            .unwrap_or_else(|| port.rate.time_for(PACKET));
+        let idle_slot = config.idle_slot.unwrap_or_else(|| port.rate.time_for(PACKET));
         if idle_slot == Span::ZERO {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
         if config.idle_decay == IdleDecay::Fractional && config.turn_end == TurnEnd::LastPacket {
             let allowed = "now, with idle_decay = fractional: no version has both";
-            return Err(ConfigError::out_of_range(
-                "turn_end",
-                "last-packet",
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("turn_end", "last-packet", allowed));
         }
         let average = Average::new(config.arithmetic, config.old_weight);
-        let queue = |service| Queue {
-            start: Time::ZERO,
-            service,
-        };
+        let queue = |service| Queue { start: Time::ZERO, service };
         let services = Service::of_queues(config, port)?;
         let queues: Box<[Queue]> = services.into_iter().map(queue).collect();
-        let Some(last_group) = queues
-            .iter()
-            .filter_map(|queue| queue.service.group())
-            .max()
-        else {
+        let Some(last_group) = queues.iter().filter_map(|queue| queue.service.group()).max() else {
             let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
-            return Err(ConfigError::out_of_range(
-                "scheduler",
-                port.scheduler,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("scheduler", port.scheduler, allowed));
         };
-        let group = Group {
-            round: 0,
-            last: Time::ZERO,
-        };
+        let group = Group { round: 0, last: Time::ZERO };
         Ok(Self {
             queues,
             groups: vec![group; last_group + 1].into(),
@@ -256,10 +232,7 @@ impl MqEcn {
     #[cold]
     fn decay(&mut self, queue: QueueId, now: Time) {
         let rules = &*self.rules;
-        let own = self
-            .queues
-            .get(queue.index())
-            .and_then(|queue| queue.service.group());
+        let own = self.queues.get(queue.index()).and_then(|queue| queue.service.group());
         for (number, group) in self.groups.iter_mut().enumerate() {
             let is_idle = || is_idle(&self.queues, number);
             match self.rules.idle_decay {
@@ -400,9 +373,10 @@ impl Marker for MqEcn {
             return Some(self.rules.threshold);
         }
         let share = self.rules.share(quantum) / u128::from(round);
-        Some(u32::try_from(share).map_or(self.rules.threshold, |share| {
-            share.min(self.rules.threshold)
-        }))
+        Some(
+            u32::try_from(share)
+                .map_or(self.rules.threshold, |share| share.min(self.rules.threshold)),
+        )
     }
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
@@ -416,9 +390,7 @@ impl Marker for MqEcn {
             return Some(link);
         }
         let rate = u128::from(quantum) * average.rate_scale() / u128::from(round);
-        u64::try_from(rate).map_or(Some(link), |bps| {
-            Rate::from_bps(bps).map(|rate| rate.min(link))
-        })
+        u64::try_from(rate).map_or(Some(link), |bps| Rate::from_bps(bps).map(|rate| rate.min(link)))
     }
 }
 

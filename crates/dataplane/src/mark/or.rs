@@ -10,23 +10,15 @@ use crate::Pkt;
 use crate::sched::Turn;
 
 /// What is said of a pair. It has no fields of its own: its schemes are set apart.
-pub(super) const ABOUT: About = About::new(
-    "or",
-    "marks if either of two schemes asks for it",
-    "schemes/or.md",
-)
-.made_of(&[
-    Piece {
-        key: "first",
-        doc: "The scheme whose rule is counted when both mark.",
-        example: Some("port-red"),
-    },
-    Piece {
-        key: "second",
-        doc: "The other scheme.",
-        example: Some("tcn"),
-    },
-]);
+pub(super) const ABOUT: About =
+    About::new("or", "marks if either of two schemes asks for it", "schemes/or.md").made_of(&[
+        Piece {
+            key: "first",
+            doc: "The scheme whose rule is counted when both mark.",
+            example: Some("port-red"),
+        },
+        Piece { key: "second", doc: "The other scheme.", example: Some("tcn") },
+    ]);
 
 /// Marks when `first` or `second` does.
 #[derive(Clone, Debug)]
@@ -168,10 +160,8 @@ mod tests {
 
     #[test]
     fn either_scheme_marks() {
-        let mut or = Or {
-            first: Tcn::step(Span::from_us(20)),
-            second: Tcn::step(Span::from_us(10)),
-        };
+        let mut or =
+            Or { first: Tcn::step(Span::from_us(20)), second: Tcn::step(Span::from_us(10)) };
         let verdicts = [10, 11, 21].map(|us| or.on_dequeue(&cx(), Span::from_us(us)));
         let mark = Verdict::Mark(Rule::Sojourn);
         assert_eq!(verdicts, [Verdict::Pass, mark, mark]);
@@ -188,10 +178,7 @@ mod tests {
             })
         };
         let or = |first, second| Config::Or(Box::new((first, second)));
-        let pairs = [
-            or(or(half(), half()), half()),
-            or(half(), or(half(), half())),
-        ];
+        let pairs = [or(or(half(), half()), half()), or(half(), or(half(), half()))];
         for pair in pairs {
             let mut scheme = pair.build(&port_info(1)).unwrap();
             let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != Verdict::Pass;
@@ -203,21 +190,11 @@ mod tests {
 
     #[test]
     fn both_schemes_see_everything_although_the_first_marks() {
-        let mut or = Or {
-            first: Probe::default(),
-            second: Probe::default(),
-        };
+        let mut or = Or { first: Probe::default(), second: Probe::default() };
         assert_eq!(or.on_enqueue(&cx()), Verdict::Mark(Rule::QueueLength));
         or.on_queued(&cx());
-        assert_eq!(
-            or.on_dequeue(&cx(), Span::ZERO),
-            Verdict::Mark(Rule::PortLength)
-        );
-        or.on_turn(&Turn {
-            queue: QueueId(0),
-            now: Time::ZERO,
-            event: TurnEvent::Joined,
-        });
+        assert_eq!(or.on_dequeue(&cx(), Span::ZERO), Verdict::Mark(Rule::PortLength));
+        or.on_turn(&Turn { queue: QueueId(0), now: Time::ZERO, event: TurnEvent::Joined });
         for probe in [&or.first, &or.second] {
             let calls = [probe.enqueued, probe.queued, probe.dequeued, probe.turns];
             assert_eq!(calls, [1; 4]);
@@ -228,23 +205,11 @@ mod tests {
 
     #[test]
     fn the_first_estimate_is_shown() {
-        let probe = |estimate| Probe {
-            estimate,
-            ..Probe::default()
-        };
-        let both = Or {
-            first: probe(1),
-            second: probe(2),
-        };
-        let second = Or {
-            first: DropTail,
-            second: probe(2),
-        };
+        let probe = |estimate| Probe { estimate, ..Probe::default() };
+        let both = Or { first: probe(1), second: probe(2) };
+        let second = Or { first: DropTail, second: probe(2) };
         let queue = QueueId(0);
-        assert_eq!(
-            [both.threshold(queue), second.threshold(queue)],
-            [Some(1), Some(2)]
-        );
+        assert_eq!([both.threshold(queue), second.threshold(queue)], [Some(1), Some(2)]);
         let rates = [1, 2].map(|gbps| Some(Rate::from_gbps(gbps)));
         assert_eq!([both.capacity(queue), second.capacity(queue)], rates);
     }
@@ -256,10 +221,7 @@ mod tests {
         assert_eq!((pair.name(), pair.fields().len()), ("or", 0));
         assert_eq!(pair.value("threshold"), None);
         let error = pair.set("threshold", "1us").unwrap_err();
-        let unknown = ConfigError::UnknownField {
-            field: "threshold".into(),
-            known: &[],
-        };
+        let unknown = ConfigError::UnknownField { field: "threshold".into(), known: &[] };
         assert_eq!(error, unknown);
     }
 }

@@ -104,10 +104,7 @@ impl PerFlowTcn {
             },
             port,
         )?;
-        Ok(Self {
-            threshold: config.sojourn(),
-            map: Box::new(map),
-        })
+        Ok(Self { threshold: config.sojourn(), map: Box::new(map) })
     }
 }
 
@@ -171,19 +168,13 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_strictly_above_the_threshold() {
-        let given = Config {
-            threshold: Some(Span::from_us(30)),
-            ..Config::default()
-        };
+        let given = Config { threshold: Some(Span::from_us(30)), ..Config::default() };
         let derived = Config {
             lambda: Ratio::new(17, 100),
             rtt: Some(Span::from_us(190)),
             ..Config::default()
         };
-        let of = |profile| Config {
-            profile,
-            ..Config::default()
-        };
+        let of = |profile| Config { profile, ..Config::default() };
         for (config, us) in [
             (given, 30_000),
             (derived, 32_300),
@@ -201,11 +192,8 @@ mod tests {
     #[test]
     fn flows_are_mapped_as_by_diff_ecn() {
         for tables in [Tables::Exact, Tables::Hardware] {
-            let config = Config {
-                tables: Some(tables),
-                pass_limit: Size::Packets(1),
-                ..Config::default()
-            };
+            let config =
+                Config { tables: Some(tables), pass_limit: Size::Packets(1), ..Config::default() };
             let mut scheme = PerFlowTcn::new(&config, &port_info(3)).unwrap();
             let mut arrive = |flow, lengths| {
                 let mut cx = cx_of(flow);
@@ -226,11 +214,7 @@ mod tests {
             assert_eq!(scheme.flows(), counted, "the hardware map does not count");
             // Flow 1 leaves queue 1 empty, and the next flow takes it.
             for queue_packets in [1, 0] {
-                let leaving = Cx {
-                    queue: QueueId(1),
-                    queue_packets,
-                    ..cx_of(1)
-                };
+                let leaving = Cx { queue: QueueId(1), queue_packets, ..cx_of(1) };
                 scheme.on_dequeue(&leaving, Span::ZERO);
             }
             let lengths = Lengths([1500, 0, 4500]);
@@ -241,22 +225,10 @@ mod tests {
 
     #[test]
     fn the_mapping_is_checked() {
-        let config = Config {
-            priority_queue: 2,
-            ..Config::default()
-        };
-        let last = PortInfo {
-            first: Some(QueueId(2)),
-            ..port_info(3)
-        };
+        let config = Config { priority_queue: 2, ..Config::default() };
+        let last = PortInfo { first: Some(QueueId(2)), ..port_info(3) };
         assert!(PerFlowTcn::new(&config, &last).is_ok());
         let error = PerFlowTcn::new(&config, &port_info(2)).unwrap_err();
-        assert!(matches!(
-            error,
-            ConfigError::OutOfRange {
-                field: "priority_queue",
-                ..
-            }
-        ));
+        assert!(matches!(error, ConfigError::OutOfRange { field: "priority_queue", .. }));
     }
 }

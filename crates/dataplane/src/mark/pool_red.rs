@@ -80,12 +80,7 @@ mod tests {
         let mut red = PoolRed::new(&Config::default(), &port_info(1)).unwrap();
         let mut verdict = |pool_bytes| {
             let queue_bytes = u32::MAX;
-            red.on_enqueue(&Cx {
-                pool_bytes,
-                queue_bytes,
-                port_bytes: u32::MAX,
-                ..cx()
-            })
+            red.on_enqueue(&Cx { pool_bytes, queue_bytes, port_bytes: u32::MAX, ..cx() })
         };
         // 2 727 608 bytes with this packet's 1500.
         assert_eq!(verdict(2_726_108), Verdict::Pass);
@@ -95,11 +90,7 @@ mod tests {
     #[test]
     fn thresholds_in_packets_need_the_size_of_a_packet() {
         let made = |packet_size| {
-            let config = Config {
-                threshold: Size::Packets(20),
-                packet_size,
-                ..Config::default()
-            };
+            let config = Config { threshold: Size::Packets(20), packet_size, ..Config::default() };
             PoolRed::new(&config, &port_info(1))
         };
         let error = made(None).unwrap_err().to_string();

@@ -65,11 +65,7 @@ mod tests {
         let mut red = PortRed::new(&Config::default(), &port_info(8)).unwrap();
         let mut verdict = |queue, port_bytes| {
             let queue = tidegate_units::QueueId(queue);
-            red.on_enqueue(&Cx {
-                queue,
-                port_bytes,
-                ..cx()
-            })
+            red.on_enqueue(&Cx { queue, port_bytes, ..cx() })
         };
         // 65 packets of 1500 bytes are 97 500, this one included.
         assert_eq!(verdict(7, 96_000), Verdict::Pass);
@@ -87,18 +83,7 @@ mod tests {
             ..Config::default()
         };
         let mut red = PortRed::new(&config, &port_info(1)).unwrap();
-        let mut verdict = |port_packets| {
-            red.on_dequeue(
-                &Cx {
-                    port_packets,
-                    ..cx()
-                },
-                Span::ZERO,
-            )
-        };
-        assert_eq!(
-            [verdict(1), verdict(2)],
-            [Verdict::Pass, Verdict::Mark(Rule::PortLength)]
-        );
+        let mut verdict = |port_packets| red.on_dequeue(&Cx { port_packets, ..cx() }, Span::ZERO);
+        assert_eq!([verdict(1), verdict(2)], [Verdict::Pass, Verdict::Mark(Rule::PortLength)]);
     }
 }

@@ -41,10 +41,9 @@ impl QueueRed {
     /// Per-queue RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let of_port = |sizes: Vec<Size>| match config.speed {
-            Some(speed) => sizes
-                .into_iter()
-                .map(|size| in_proportion(size, port.rate, speed))
-                .collect(),
+            Some(speed) => {
+                sizes.into_iter().map(|size| in_proportion(size, port.rate, speed)).collect()
+            }
             None => sizes,
         };
         let highs = of_port(red::per_queue("threshold", &config.threshold, port.queues)?);
@@ -58,11 +57,7 @@ impl QueueRed {
             red::per_queue("max_probability", &config.max_probability, port.queues)?;
         let of_queues = highs.into_iter().zip(lows).zip(probabilities);
         let thresholds: Vec<_> = of_queues
-            .map(|((high, low), max_probability)| Thresholds {
-                high,
-                low,
-                max_probability,
-            })
+            .map(|((high, low), max_probability)| Thresholds { high, low, max_probability })
             .collect();
         Red::new(&thresholds, &config.law(), port).map(Self)
     }
@@ -114,12 +109,7 @@ mod tests {
     fn a_queue_is_marked_for_its_own_length_only() {
         let mut red = made(&Config::default());
         let mut verdict = |queue_bytes| {
-            red.on_enqueue(&Cx {
-                queue_bytes,
-                port_bytes: u32::MAX,
-                pool_bytes: u32::MAX,
-                ..cx()
-            })
+            red.on_enqueue(&Cx { queue_bytes, port_bytes: u32::MAX, pool_bytes: u32::MAX, ..cx() })
         };
         // 65 packets of 1500 bytes are 97 500, this one included.
         assert_eq!(verdict(96_000), Verdict::Pass);
@@ -139,11 +129,7 @@ mod tests {
         };
         let mut red = made(&config);
         let mut marked = |queue, queue_bytes| {
-            let cx = Cx {
-                queue: QueueId(queue),
-                queue_bytes,
-                ..cx()
-            };
+            let cx = Cx { queue: QueueId(queue), queue_bytes, ..cx() };
             red.on_dequeue(&cx, Span::ZERO) != Verdict::Pass
         };
         assert_eq!([marked(0, 1_500), marked(0, 1_501)], [false, true]);
@@ -175,32 +161,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let three = vec![Size::Packets(1); 3];
+        assert_eq!(error(Config { threshold: three.clone(), ..Config::default() }), "threshold");
+        assert_eq!(error(Config { threshold: vec![], ..Config::default() }), "threshold");
+        assert_eq!(error(Config { min_threshold: three, ..Config::default() }), "min_threshold");
         assert_eq!(
-            error(Config {
-                threshold: three.clone(),
-                ..Config::default()
-            }),
-            "threshold"
-        );
-        assert_eq!(
-            error(Config {
-                threshold: vec![],
-                ..Config::default()
-            }),
-            "threshold"
-        );
-        assert_eq!(
-            error(Config {
-                min_threshold: three,
-                ..Config::default()
-            }),
-            "min_threshold"
-        );
-        assert_eq!(
-            error(Config {
-                max_probability: vec![Ratio::ONE; 3],
-                ..Config::default()
-            }),
+            error(Config { max_probability: vec![Ratio::ONE; 3], ..Config::default() }),
             "max_probability"
         );
     }

@@ -42,11 +42,7 @@ impl Ramp {
             return Err(ConfigError::out_of_range(low_field, low, allowed));
         }
         if probability > Ratio::ONE {
-            return Err(ConfigError::out_of_range(
-                probability_field,
-                probability,
-                "0 to 1",
-            ));
+            return Err(ConfigError::out_of_range(probability_field, probability, "0 to 1"));
         }
         Ok(Self::of(low, high, probability))
     }
@@ -54,11 +50,7 @@ impl Ramp {
     /// A ramp of what has been checked: `low` ≤ `high`, and a probability of at most one.
     #[inline]
     pub(super) const fn of(low: u64, high: u64, probability: Ratio) -> Self {
-        Self {
-            low,
-            high,
-            probability,
-        }
+        Self { low, high, probability }
     }
 
     /// Where `value` lies. The probability is rounded down.
@@ -113,10 +105,7 @@ mod tests {
 
     #[test]
     fn the_extremes_do_not_overflow() {
-        assert_eq!(
-            ramp(0, u64::MAX, 100).zone(u64::MAX),
-            Zone::Between(CERTAIN)
-        );
+        assert_eq!(ramp(0, u64::MAX, 100).zone(u64::MAX), Zone::Between(CERTAIN));
     }
 
     #[test]

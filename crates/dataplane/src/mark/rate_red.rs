@@ -90,25 +90,13 @@ impl RateRed {
         let Ok(measure_threshold @ 1..) = u32::try_from(config.measure_threshold.0) else {
             let allowed = alloc::format!("1B to {}", Bytes(u64::from(u32::MAX)));
             let value = config.measure_threshold;
-            return Err(ConfigError::out_of_range(
-                "measure_threshold",
-                value,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("measure_threshold", value, allowed));
         };
         if config.old_weight > Ratio::ONE {
-            return Err(ConfigError::out_of_range(
-                "old_weight",
-                config.old_weight,
-                "0 to 1",
-            ));
+            return Err(ConfigError::out_of_range("old_weight", config.old_weight, "0 to 1"));
         }
-        let state = State {
-            average: 0,
-            start: State::NOT_MEASURING,
-            count: 0,
-            threshold: port_threshold,
-        };
+        let state =
+            State { average: 0, start: State::NOT_MEASURING, count: 0, threshold: port_threshold };
         Ok(Self {
             queues: alloc::vec![state; usize::from(port.queues)].into(),
             cycles: Box::new(Cycles {
@@ -147,11 +135,7 @@ impl RateRed {
             state.threshold = share(cycles.port_threshold, state.average, cycles.wire.rate());
         }
         state.count = 0;
-        state.start = if left < self.measure_threshold {
-            State::NOT_MEASURING
-        } else {
-            end
-        };
+        state.start = if left < self.measure_threshold { State::NOT_MEASURING } else { end };
     }
 }
 
@@ -221,11 +205,7 @@ mod tests {
 
     /// A packet of `len` bytes leaves at `ns` and leaves `left` bytes behind.
     fn depart(red: &mut RateRed, ns: u64, len: u32, left: u32) {
-        let mut cx = Cx {
-            now: Time::from_ns(ns),
-            queue_bytes: left,
-            ..cx()
-        };
+        let mut cx = Cx { now: Time::from_ns(ns), queue_bytes: left, ..cx() };
         cx.pkt.len = len;
         assert_eq!(red.on_dequeue(&cx, Span::ZERO), Verdict::Pass);
     }
@@ -253,10 +233,7 @@ mod tests {
         assert_eq!(rates(&red), [None, None]);
         // 10 000 bytes in 16 µs and the 0.8 ns that the last byte takes.
         depart(&mut red, 16_000, 1, 20_000);
-        assert_eq!(
-            rates(&red)[0],
-            Some(10_000 * 8 * 1_000_000_000_000 / 16_000_800)
-        );
+        assert_eq!(rates(&red)[0], Some(10_000 * 8 * 1_000_000_000_000 / 16_000_800));
     }
 
     #[test]
@@ -279,10 +256,7 @@ mod tests {
         depart(&mut red, 8_000, 9_999, 10_000);
         depart(&mut red, 100_000, 1, 0);
         // 10 000 bytes from 8 µs to 100.0008 µs.
-        assert_eq!(
-            rates(&red)[0],
-            Some(10_000 * 8 * 1_000_000_000_000 / 92_000_800)
-        );
+        assert_eq!(rates(&red)[0], Some(10_000 * 8 * 1_000_000_000_000 / 92_000_800));
     }
 
     #[test]
@@ -294,33 +268,14 @@ mod tests {
         depart(&mut red, 12_000, 5_000, 0);
         assert_eq!(rates(&red)[1], Some(5_000_000_000));
         assert_eq!(red.threshold(QUEUE), Some(62_500));
-        assert_eq!(
-            red.threshold(QueueId(1)),
-            Some(125_000),
-            "each queue by itself"
-        );
+        assert_eq!(red.threshold(QueueId(1)), Some(125_000), "each queue by itself");
         assert_eq!(red.threshold(QueueId(2)), None);
-        let mut verdict = |queue, queue_bytes| {
-            red.on_enqueue(&Cx {
-                queue: QueueId(queue),
-                queue_bytes,
-                ..cx()
-            })
-        };
+        let mut verdict =
+            |queue, queue_bytes| red.on_enqueue(&Cx { queue: QueueId(queue), queue_bytes, ..cx() });
         let mark = Verdict::Mark(Rule::QueueLength);
-        assert_eq!(
-            [verdict(0, 61_000), verdict(0, 61_001)],
-            [Verdict::Pass, mark]
-        );
-        assert_eq!(
-            [verdict(1, 123_500), verdict(1, 123_501)],
-            [Verdict::Pass, mark]
-        );
-        assert_eq!(
-            verdict(2, u32::MAX),
-            Verdict::Pass,
-            "there is no such queue"
-        );
+        assert_eq!([verdict(0, 61_000), verdict(0, 61_001)], [Verdict::Pass, mark]);
+        assert_eq!([verdict(1, 123_500), verdict(1, 123_501)], [Verdict::Pass, mark]);
+        assert_eq!(verdict(2, u32::MAX), Verdict::Pass, "there is no such queue");
     }
 
     #[test]
@@ -330,10 +285,7 @@ mod tests {
         assert_eq!(share(100, u64::MAX, ten), 100);
         assert_eq!(smooth(10, 3, SEVEN_EIGHTHS), 9);
         assert_eq!(smooth(u64::MAX, u64::MAX, SEVEN_EIGHTHS), u64::MAX);
-        assert_eq!(
-            [smooth(10, 3, Ratio::ONE), smooth(10, 3, Ratio::ZERO)],
-            [10, 3]
-        );
+        assert_eq!([smooth(10, 3, Ratio::ONE), smooth(10, 3, Ratio::ZERO)], [10, 3]);
     }
 
     #[test]
@@ -348,35 +300,14 @@ mod tests {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };
-        let measure = |bytes| Config {
-            measure_threshold: Bytes(bytes),
-            ..Config::default()
-        };
+        let measure = |bytes| Config { measure_threshold: Bytes(bytes), ..Config::default() };
         assert_eq!(error(measure(0)), "measure_threshold");
         assert_eq!(error(measure(1 << 32)), "measure_threshold");
         let old_weight = Ratio::new(9, 8).unwrap();
-        assert_eq!(
-            error(Config {
-                old_weight,
-                ..Config::default()
-            }),
-            "old_weight"
-        );
+        assert_eq!(error(Config { old_weight, ..Config::default() }), "old_weight");
         let packet_size = 0;
-        assert_eq!(
-            error(Config {
-                packet_size,
-                ..Config::default()
-            }),
-            "packet_size"
-        );
+        assert_eq!(error(Config { packet_size, ..Config::default() }), "packet_size");
         let port_threshold = Size::Bytes(Bytes(1 << 32));
-        assert_eq!(
-            error(Config {
-                port_threshold,
-                ..Config::default()
-            }),
-            "port_threshold"
-        );
+        assert_eq!(error(Config { port_threshold, ..Config::default() }), "port_threshold");
     }
 }

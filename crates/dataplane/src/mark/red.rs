@@ -317,11 +317,7 @@ impl<S: Scope> Red<S> {
         let above_one = |slot: &&Thresholds| slot.max_probability > Ratio::ONE;
         if let Some(slot) = thresholds.iter().find(above_one) {
             let probability = slot.max_probability;
-            return Err(ConfigError::out_of_range(
-                "max_probability",
-                probability,
-                "0 to 1",
-            ));
+            return Err(ConfigError::out_of_range("max_probability", probability, "0 to 1"));
         }
         let mut is_step = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
@@ -337,11 +333,7 @@ impl<S: Scope> Red<S> {
             }
             // Equal thresholds are a step: `compare` alone decides what happens at them.
             is_step &= bottom == top;
-            all.push(Slot {
-                low: bottom,
-                high: top,
-                memory: Memory::default(),
-            });
+            all.push(Slot { low: bottom, high: top, memory: Memory::default() });
         }
         // A port has at most 128 queues.
         let slots = all.len() as u8;
@@ -349,17 +341,11 @@ impl<S: Scope> Red<S> {
         let differ = |pair: &[Slot]| (pair[0].low, pair[0].high) != (pair[1].low, pair[1].high);
         let are_equal = !all.windows(2).any(differ);
         let is_plain = is_step && are_equal;
-        let max_probability = thresholds
-            .first()
-            .map_or(Ratio::ONE, |slot| slot.max_probability);
+        let max_probability = thresholds.first().map_or(Ratio::ONE, |slot| slot.max_probability);
         let is_other = |slot: &Thresholds| slot.max_probability != max_probability;
         let differ = !is_step && thresholds.iter().any(is_other);
         // A correction counts the packets of no mark too, and an average all of them.
-        let from = if is_step {
-            u64::from(lowest) + law.compare.beyond()
-        } else {
-            0
-        };
+        let from = if is_step { u64::from(lowest) + law.compare.beyond() } else { 0 };
         let averaging = Averaging::new(law, port);
         let have_one = are_equal && !differ;
         if have_one && averaging.is_none() && law.correction == Correction::None {
@@ -380,11 +366,7 @@ impl<S: Scope> Red<S> {
         };
         // An average sees arrivals and departures, whichever it decides on.
         let at = |point| {
-            if law.decide == point || special.averaging.is_some() {
-                from
-            } else {
-                NEVER
-            }
+            if law.decide == point || special.averaging.is_some() { from } else { NEVER }
         };
         Ok(Self {
             at_enqueue: at(Point::Enqueue),
@@ -393,12 +375,7 @@ impl<S: Scope> Red<S> {
                 Reading::Exclusive => 0,
                 Reading::Inclusive => u32::MAX,
             },
-            terms: Terms {
-                max_probability,
-                decide: law.decide,
-                compare: law.compare,
-                slots,
-            },
+            terms: Terms { max_probability, decide: law.decide, compare: law.compare, slots },
             special: (!is_plain).then(|| Box::new(special)),
             scope: PhantomData,
         })
@@ -499,9 +476,9 @@ impl Law {
         packet_size("packet_size", self.packet_size.unwrap_or(USUAL_PACKET))?;
         packet_size("mean_packet", self.mean_packet)?;
         match self.average_weight {
-            Some(weight) if weight == Ratio::ZERO || weight > Ratio::ONE => Err(
-                ConfigError::out_of_range("average_weight", weight, "above 0, up to 1"),
-            ),
+            Some(weight) if weight == Ratio::ZERO || weight > Ratio::ONE => {
+                Err(ConfigError::out_of_range("average_weight", weight, "above 0, up to 1"))
+            }
             _ => Ok(()),
         }
     }

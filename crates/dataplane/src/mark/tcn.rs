@@ -78,10 +78,7 @@ struct Special {
 impl Tcn {
     /// Marks packets that waited strictly longer than `threshold`.
     pub const fn step(threshold: Span) -> Self {
-        Self {
-            threshold,
-            special: None,
-        }
+        Self { threshold, special: None }
     }
 
     /// TCN with these parameters.
@@ -105,15 +102,8 @@ impl Tcn {
         if config.min_threshold.is_none() && clock == Clock::Exact {
             return Ok(Self::step(threshold));
         }
-        let special = Special {
-            clock,
-            ramp,
-            rng: Rng::new(port.seed, port.stream),
-        };
-        Ok(Self {
-            threshold: Span::ZERO,
-            special: Some(Box::new(special)),
-        })
+        let special = Special { clock, ramp, rng: Rng::new(port.seed, port.stream) };
+        Ok(Self { threshold: Span::ZERO, special: Some(Box::new(special)) })
     }
 }
 
@@ -189,30 +179,16 @@ mod tests {
             let marked = marks(&config, Time::from_ms(1), Span::from_ps(ps));
             assert_eq!(marked, expected, "{ps}");
         }
-        let stamped = Config {
-            clock: Clock::Stamp4ns,
-            lambda: Ratio::whole(3),
-            ..config
-        };
+        let stamped = Config { clock: Clock::Stamp4ns, lambda: Ratio::whole(3), ..config };
         let error = Tcn::new(&stamped, &port_info(1)).unwrap_err();
-        assert!(
-            error.to_string().starts_with("threshold = 300us"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("threshold = 300us"), "{error}");
     }
 
     #[test]
     fn tcn_marks_strictly_above_the_threshold() {
-        let config = Config {
-            threshold: Some(Span::from_us(78)),
-            ..Config::default()
-        };
+        let config = Config { threshold: Some(Span::from_us(78)), ..Config::default() };
         for (ps, expected) in [(77_999_999, false), (78_000_000, false), (78_000_001, true)] {
-            assert_eq!(
-                marks(&config, Time::from_ms(1), Span::from_ps(ps)),
-                expected,
-                "{ps}"
-            );
+            assert_eq!(marks(&config, Time::from_ms(1), Span::from_ps(ps)), expected, "{ps}");
         }
     }
 
@@ -225,11 +201,7 @@ mod tests {
             ..Config::default()
         };
         for (ns, expected) in [(256_000, false), (257_023, false), (257_024, true)] {
-            assert_eq!(
-                marks(&config, Time::from_ms(1), Span::from_ns(ns)),
-                expected,
-                "{ns}"
-            );
+            assert_eq!(marks(&config, Time::from_ms(1), Span::from_ns(ns)), expected, "{ns}");
         }
     }
 
@@ -244,10 +216,7 @@ mod tests {
         let now = Time::from_ms(3);
         assert!(marks(&config, now, Span::from_ns(100_004)));
         assert!(!marks(&config, now, Span::from_us(100)));
-        assert!(
-            !marks(&config, now, wrap + Span::from_us(100)),
-            "262 µs look like none"
-        );
+        assert!(!marks(&config, now, wrap + Span::from_us(100)), "262 µs look like none");
         assert!(marks(&config, now, wrap + Span::from_ns(100_004)));
     }
 
@@ -288,10 +257,7 @@ mod tests {
 
     #[test]
     fn equal_thresholds_are_a_step() {
-        let config = Config {
-            min_threshold: Some(Span::from_us(78)),
-            ..Config::default()
-        };
+        let config = Config { min_threshold: Some(Span::from_us(78)), ..Config::default() };
         for (ps, expected) in [(77_999_999, false), (78_000_000, false), (78_000_001, true)] {
             let sojourn = Span::from_ps(ps);
             assert_eq!(marks(&config, Time::from_ms(1), sojourn), expected, "{ps}");
@@ -318,37 +284,23 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            error(Config {
-                max_probability: Ratio::whole(2),
-                ..Config::default()
-            }),
+            error(Config { max_probability: Ratio::whole(2), ..Config::default() }),
             "max_probability",
             "although a step does not use it"
         );
         let long = Span::from_ms(1);
         assert_eq!(
-            error(Config {
-                threshold: Some(long),
-                clock: Clock::Stamp8ns,
-                ..Config::default()
-            }),
+            error(Config { threshold: Some(long), clock: Clock::Stamp8ns, ..Config::default() }),
             "threshold"
         );
         assert_eq!(
-            error(Config {
-                min_threshold: Some(long),
-                ..Config::default()
-            }),
+            error(Config { min_threshold: Some(long), ..Config::default() }),
             "min_threshold"
         );
         let two = Ratio::whole(2);
         let min_threshold = Some(Span::ZERO);
         assert_eq!(
-            error(Config {
-                max_probability: two,
-                min_threshold,
-                ..Config::default()
-            }),
+            error(Config { max_probability: two, min_threshold, ..Config::default() }),
             "max_probability"
         );
     }

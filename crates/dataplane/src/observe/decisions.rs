@@ -89,21 +89,13 @@ mod tests {
 
     #[test]
     fn packets_are_sorted_by_both_decisions() {
-        let window = Window {
-            from: Time::ZERO,
-            to: Time::from_us(5),
-        };
+        let window = Window { from: Time::ZERO, to: Time::from_us(5) };
         // 10 Gb/s over 8 µs are 10 000 bytes: flow 1 brings 12 000, flow 2 brings 1 000.
         let span = Span::from_us(8);
         let mut observer = DecisionObserver::new(window, span, Rate::from_gbps(10)).unwrap();
         let mut leaves = |id, flow, came: Ecn, left: Ecn, us, action| {
             let len = if flow == 1 { 2_000 } else { 200 };
-            let pkt = Pkt {
-                len,
-                flow: FlowId(flow),
-                ecn: came,
-                ..Pkt::default()
-            };
+            let pkt = Pkt { len, flow: FlowId(flow), ecn: came, ..Pkt::default() };
             observer.on_accepted(Time::ZERO.max(Time::from_us(us)), PktId(id), &pkt);
             observer.on_departure(&Departure {
                 at: Time::from_us(us),
@@ -128,29 +120,14 @@ mod tests {
             leaves(id, 1, Ecn::NotEct, Ecn::NotEct, 0, send);
         }
         // Flow 1 has brought 12 000 bytes with this one.
-        assert_eq!(
-            leaves(0, 1, Ecn::Ect0, Ecn::Ce, 1, send),
-            decisions(1, 0, 0, 0)
-        );
-        assert_eq!(
-            leaves(9, 1, Ecn::Ect1, Ecn::Ect1, 1, send),
-            decisions(1, 1, 0, 0)
-        );
-        assert_eq!(
-            leaves(3, 2, Ecn::Ect0, Ecn::Ce, 1, send),
-            decisions(1, 1, 1, 0)
-        );
-        assert_eq!(
-            leaves(3, 2, Ecn::Ect0, Ecn::Ect0, 1, send),
-            decisions(1, 1, 1, 1)
-        );
+        assert_eq!(leaves(0, 1, Ecn::Ect0, Ecn::Ce, 1, send), decisions(1, 0, 0, 0));
+        assert_eq!(leaves(9, 1, Ecn::Ect1, Ecn::Ect1, 1, send), decisions(1, 1, 0, 0));
+        assert_eq!(leaves(3, 2, Ecn::Ect0, Ecn::Ce, 1, send), decisions(1, 1, 1, 0));
+        assert_eq!(leaves(3, 2, Ecn::Ect0, Ecn::Ect0, 1, send), decisions(1, 1, 1, 1));
         // Marked before, dropped on the way out, or too late: no decision of the port.
         leaves(3, 1, Ecn::Ce, Ecn::Ce, 1, send);
         let dropped = Action::Drop(crate::DropReason::ALL[0]);
         leaves(3, 1, Ecn::Ect0, Ecn::Ect0, 1, dropped);
-        assert_eq!(
-            leaves(3, 1, Ecn::Ect0, Ecn::Ce, 5, send),
-            decisions(1, 1, 1, 1)
-        );
+        assert_eq!(leaves(3, 1, Ecn::Ect0, Ecn::Ce, 5, send), decisions(1, 1, 1, 1));
     }
 }

@@ -98,10 +98,7 @@ impl FlowObserver {
     /// The bytes that each flow has waiting, in no order.
     pub fn waiting(&self) -> impl Iterator<Item = (FlowId, u64)> {
         let bytes = |&flow: &FlowId| (flow, self.bytes(flow));
-        self.active
-            .iter()
-            .map(bytes)
-            .filter(|&(_, bytes)| bytes > 0)
+        self.active.iter().map(bytes).filter(|&(_, bytes)| bytes > 0)
     }
 
     /// Bytes of `flow` that wait.
@@ -157,12 +154,7 @@ impl FlowObserver {
 }
 
 impl AtPort {
-    const NEW: Self = Self {
-        bytes: 0,
-        packets: 0,
-        place: None,
-        last: None,
-    };
+    const NEW: Self = Self { bytes: 0, packets: 0, place: None, last: None };
 }
 
 #[cfg(test)]
@@ -179,9 +171,7 @@ mod tests {
     fn of(observer: &FlowObserver, now: Time) -> Vec<(u64, u64)> {
         let counts = observer.counts(now);
         let buckets = counts.buckets().filter(|bucket| bucket.2 > 0);
-        buckets
-            .map(|(first, _, weight)| (first, weight / US))
-            .collect()
+        buckets.map(|(first, _, weight)| (first, weight / US)).collect()
     }
 
     /// Flow 5 waits from 1 to 4 µs and flow 0 from 2 to 3 µs; flow 0 comes again at 6 µs and leaves at
@@ -206,10 +196,7 @@ mod tests {
         // None from 0 to 1 and from 4 to 10 µs.
         assert_eq!(of(&observer, Time::from_us(10)), [(0, 7), (1, 2), (2, 1)]);
         assert_eq!(observer.last(FlowId(5)), Some(Time::from_us(4)));
-        assert_eq!(
-            (observer.last(FlowId(1)), observer.last(FlowId(9))),
-            (None, None)
-        );
+        assert_eq!((observer.last(FlowId(1)), observer.last(FlowId(9))), (None, None));
     }
 
     #[test]
@@ -224,10 +211,7 @@ mod tests {
 
     #[test]
     fn only_the_window_counts() {
-        let window = Window {
-            from: Time::from_us(2),
-            to: Time::from_us(5),
-        };
+        let window = Window { from: Time::from_us(2), to: Time::from_us(5) };
         let mut observer = FlowObserver::new(window, Span::ZERO);
         observer.on_accepted(Time::from_us(1), FlowId(0), 1);
         observer.on_departure(Time::from_us(3), FlowId(0), 1);
@@ -262,11 +246,7 @@ mod tests {
                 let active = (0..8).filter(has).count();
                 *weights.entry(active as u64).or_default() += 1;
                 let soon = now + Span::from_ps(1);
-                assert_eq!(
-                    observer.active(soon) as usize,
-                    active,
-                    "stream {stream} at {us}"
-                );
+                assert_eq!(observer.active(soon) as usize, active, "stream {stream} at {us}");
                 let bytes: u64 = observer.waiting().map(|(_, bytes)| bytes).sum();
                 let expected: u32 = waiting.iter().map(|flow| 100 + flow).sum();
                 assert_eq!(bytes, u64::from(expected));

@@ -149,10 +149,7 @@ mod tests {
         assert_eq!((seen.total(), seen.max()), (4, 20));
         assert_eq!(seen.sum(), 50);
         let at = |part| seen.percentile(Ratio::new(part, 100).unwrap());
-        assert_eq!(
-            [at(0), at(75), at(76), at(100)].map(Option::unwrap),
-            [10, 10, 20, 20]
-        );
+        assert_eq!([at(0), at(75), at(76), at(100)].map(Option::unwrap), [10, 10, 20, 20]);
     }
 
     #[test]
@@ -165,11 +162,7 @@ mod tests {
             let found = seen.percentile(Ratio::new(part, 4).unwrap()).unwrap();
             assert!(value <= found && (found - value) * 128 < value, "{found}");
         }
-        assert_eq!(
-            seen.percentile(Ratio::ONE),
-            Some(9_999_999),
-            "the maximum is exact"
-        );
+        assert_eq!(seen.percentile(Ratio::ONE), Some(9_999_999), "the maximum is exact");
     }
 
     #[test]

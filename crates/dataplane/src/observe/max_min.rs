@@ -70,10 +70,7 @@ mod tests {
             let flows = rng.next_u32() % 7;
             let demands: Vec<u64> = (0..flows).map(|_| u64::from(rng.next_u32() % 40)).collect();
             let capacity = u64::from(rng.next_u32() % 120);
-            let (shares, slow) = (
-                max_min(capacity, &demands),
-                unit_by_unit(capacity, &demands),
-            );
+            let (shares, slow) = (max_min(capacity, &demands), unit_by_unit(capacity, &demands));
             // Filling stops when a round of units does not fit; dividing goes on with what is left, and
             // the largest demands have it.
             for ((share, slow), demand) in shares.iter().zip(&slow).zip(&demands) {

@@ -34,10 +34,7 @@ pub struct Window {
 impl Default for Window {
     /// All of the time.
     fn default() -> Self {
-        Self {
-            from: Time::ZERO,
-            to: Time::MAX,
-        }
+        Self { from: Time::ZERO, to: Time::MAX }
     }
 }
 

@@ -190,11 +190,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 self.send(buffer, served);
             } else if self.scheduler.can_pass() {
                 match self.pass_through(offer.pkt, offer.queue, offer.at, buffer) {
-                    Ok((ecn, Action::Send)) => served.sent.push(Sent {
-                        end: self.busy_until,
-                        id: offer.id,
-                        ecn,
-                    }),
+                    Ok((ecn, Action::Send)) => {
+                        served.sent.push(Sent { end: self.busy_until, id: offer.id, ecn })
+                    }
                     Ok((_, Action::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
                 }
                 return;
@@ -220,23 +218,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     fn send(&mut self, buffer: &mut impl Buffer, served: &mut Served) {
-        let Some(Departure {
-            id,
-            ecn,
-            at,
-            action,
-            ..
-        }) = self.depart_at(self.ready, buffer)
-        else {
+        let Some(Departure { id, ecn, at, action, .. }) = self.depart_at(self.ready, buffer) else {
             return;
         };
         match action {
             Action::Drop(_) => served.dropped.push((id, at)),
-            Action::Send => served.sent.push(Sent {
-                end: self.busy_until,
-                id,
-                ecn,
-            }),
+            Action::Send => served.sent.push(Sent { end: self.busy_until, id, ecn }),
         }
     }
 

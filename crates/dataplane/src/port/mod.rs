@@ -85,10 +85,7 @@ pub struct Accepted {
 impl Accepted {
     /// A packet that waits in a queue outside of any [`Port`], for those who observe such a queue.
     pub const fn waiting(queue: QueueId, pkt: &Pkt) -> Self {
-        Self {
-            queue,
-            ecn: pkt.ecn,
-        }
+        Self { queue, ecn: pkt.ecn }
     }
 }
 
@@ -296,10 +293,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             return Err(self.ledger().reject(id_of_queue, DropReason::PortFull));
         };
         let (port, marker) = ((self.id, self.non_ect), &mut self.marker);
-        let ledger = Ledger {
-            stats: &mut self.stats,
-            last_drop: &mut self.last_drop,
-        };
+        let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
         let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
         pkt.ecn = ecn;
 
@@ -325,23 +319,15 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
             let merged = self.scheduler.is_merged();
-            let list = if merged {
-                &mut self.merged
-            } else {
-                &mut queue.list
-            };
+            let list = if merged { &mut self.merged } else { &mut queue.list };
             if self.store.push(list, entry) {
                 self.note_first(now, was_blocked);
                 let marker = &mut self.marker;
                 let served = if merged { QueueId(0) } else { id_of_queue };
-                self.scheduler
-                    .on_active(served, pkt.len, now, |turn| marker.on_turn(turn));
+                self.scheduler.on_active(served, pkt.len, now, |turn| marker.on_turn(turn));
             }
         }
-        Ok(Accepted {
-            queue: id_of_queue,
-            ecn: pkt.ecn,
-        })
+        Ok(Accepted { queue: id_of_queue, ecn: pkt.ecn })
     }
 
     /// Takes the next packet at the present moment `now`, or `None` if none may leave. Whether
@@ -355,34 +341,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         if self.store.packets() == 0 || self.scheduler.is_blocked() {
             return None;
         }
-        let Self {
-            marker,
-            scheduler,
-            queues,
-            store,
-            merged,
-            ..
-        } = self;
-        let Pick {
-            queue: served,
-            slot,
-        } = scheduler.pick(now, |turn| marker.on_turn(turn));
+        let Self { marker, scheduler, queues, store, merged, .. } = self;
+        let Pick { queue: served, slot } = scheduler.pick(now, |turn| marker.on_turn(turn));
         let is_merged = scheduler.is_merged();
-        let id_of_queue = if is_merged {
-            store.head_queue(*merged)
-        } else {
-            served
-        };
+        let id_of_queue = if is_merged { store.head_queue(*merged) } else { served };
         let queue = &mut queues[id_of_queue.index()];
         let list = if is_merged { merged } else { &mut queue.list };
-        let Entry {
-            arrival,
-            id,
-            flow,
-            charge,
-            ecn,
-            ..
-        } = match slot {
+        let Entry { arrival, id, flow, charge, ecn, .. } = match slot {
             Some(slot) => store.take(slot),
             None => store.pop(list),
         };
@@ -405,29 +370,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             port_bytes: self.bytes,
             port_packets: self.store.packets(),
             pool_bytes: pool_bytes(marker, buffer, self.id, id_of_queue),
-            pkt: Pkt {
-                len,
-                flow,
-                ecn,
-                ..Pkt::default()
-            },
+            pkt: Pkt { len, flow, ecn, ..Pkt::default() },
         };
         let sojourn = now - arrival;
-        let ledger = Ledger {
-            stats: &mut self.stats,
-            last_drop: &mut self.last_drop,
-        };
+        let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
         let (ecn, action) = decide_departure(marker, self.non_ect, &cx, sojourn, ledger);
-        Some(Departure {
-            at: now,
-            sojourn,
-            id,
-            flow,
-            len,
-            queue: id_of_queue,
-            ecn,
-            action,
-        })
+        Some(Departure { at: now, sojourn, id, flow, len, queue: id_of_queue, ecn, action })
     }
 
     /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that leaves at
@@ -461,29 +409,17 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             pkt,
         };
         let port = (self.id, self.non_ect);
-        let ledger = Ledger {
-            stats: &mut self.stats,
-            last_drop: &mut self.last_drop,
-        };
+        let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
         let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
         if !self.scheduler.is_merged() {
-            self.scheduler
-                .on_pass(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
+            self.scheduler.on_pass(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
         }
         buffer.release(charge);
-        cx.pkt = Pkt {
-            len: pkt.len,
-            flow: pkt.flow,
-            ecn,
-            ..Pkt::default()
-        };
+        cx.pkt = Pkt { len: pkt.len, flow: pkt.flow, ecn, ..Pkt::default() };
         cx.pool_bytes = pool_bytes(marker, buffer, self.id, id_of_queue);
-        let ledger = Ledger {
-            stats: &mut self.stats,
-            last_drop: &mut self.last_drop,
-        };
+        let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
         let (ecn, action) = decide_departure(marker, self.non_ect, &cx, Span::ZERO, ledger);
         self.ready = now;
         if action == Action::Send {
@@ -502,10 +438,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
 
     /// Takes the next departure, which starts at `start`.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "on the path of every packet of a lazy host"
-    )]
+    #[expect(clippy::inline_always, reason = "on the path of every packet of a lazy host")]
     fn depart_at(&mut self, start: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let departure = self.dequeue(start, buffer)?;
         if departure.action == Action::Send {
@@ -526,11 +459,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// waits is paused. Only for a port that is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
-        let start = if self.scheduler.is_blocked() {
-            Time::MAX
-        } else {
-            self.ready
-        };
+        let start = if self.scheduler.is_blocked() { Time::MAX } else { self.ready };
         (self.store.packets() > 0).then_some(start)
     }
 
@@ -541,9 +470,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// A host first takes the departures up to the present moment. Only for a port that was made to be
     /// paused.
     pub fn pause(&mut self, queues: QueueSet, now: Time) {
-        let Self {
-            marker, scheduler, ..
-        } = self;
+        let Self { marker, scheduler, .. } = self;
         let queues = if marker.chooses_queues() && !queues.is_empty() {
             QueueSet::first_queues(scheduler.queues())
         } else {
@@ -618,10 +545,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 
     fn ledger(&mut self) -> Ledger<'_> {
-        Ledger {
-            stats: &mut self.stats,
-            last_drop: &mut self.last_drop,
-        }
+        Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop }
     }
 
     /// Nothing leaves before the first packet came to a port that had none to send.
@@ -661,12 +585,7 @@ fn admit(
     mut ledger: Ledger<'_>,
     buffer: &mut impl Buffer,
 ) -> Result<(Charge, Ecn), DropReason> {
-    let request = Request {
-        port,
-        queue: cx.queue,
-        ingress: cx.pkt.ingress,
-        len: cx.pkt.len,
-    };
+    let request = Request { port, queue: cx.queue, ingress: cx.pkt.ingress, len: cx.pkt.len };
     let charge = match buffer.admit(request) {
         Ok(charge) => charge,
         Err(reason) => return Err(ledger.reject(cx.queue, reason)),
@@ -720,11 +639,7 @@ fn decide_departure(
 /// What a scheme sees of the pool: nothing, if it does not read it, for a buffer may have to look.
 #[inline]
 fn pool_bytes(marker: &impl Marker, buffer: &impl Buffer, port: PortId, queue: QueueId) -> u32 {
-    if marker.reads_pool() {
-        buffer.pool_bytes(port, queue)
-    } else {
-        0
-    }
+    if marker.reads_pool() { buffer.pool_bytes(port, queue) } else { 0 }
 }
 
 /// What a mark does to a packet.

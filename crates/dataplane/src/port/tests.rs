@@ -84,19 +84,11 @@ const Q0: QueueId = QueueId(0);
 const Q1: QueueId = QueueId(1);
 
 fn pkt(len: u32, ecn: Ecn) -> Pkt {
-    Pkt {
-        len,
-        ecn,
-        flow: FlowId(len),
-        ..Pkt::default()
-    }
+    Pkt { len, ecn, flow: FlowId(len), ..Pkt::default() }
 }
 
 fn dwrr(quanta: &[u32]) -> Dwrr {
-    Dwrr::new(&dwrr::Config {
-        quanta: quanta.to_vec(),
-    })
-    .unwrap()
+    Dwrr::new(&dwrr::Config { quanta: quanta.to_vec() }).unwrap()
 }
 
 fn us(us: u64) -> Time {
@@ -105,39 +97,20 @@ fn us(us: u64) -> Time {
 
 #[test]
 fn the_context_excludes_the_packet_in_hand_at_both_ends() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        dwrr(&[1500, 1500]),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
-    port.enqueue(PktId(1), pkt(100, Ecn::Ect0), Q0, us(1), &mut ledger)
-        .unwrap();
-    port.enqueue(PktId(2), pkt(200, Ecn::Ect1), Q1, us(2), &mut ledger)
-        .unwrap();
-    port.enqueue(PktId(3), pkt(300, Ecn::Ect0), Q1, us(3), &mut ledger)
-        .unwrap();
+    port.enqueue(PktId(1), pkt(100, Ecn::Ect0), Q0, us(1), &mut ledger).unwrap();
+    port.enqueue(PktId(2), pkt(200, Ecn::Ect1), Q1, us(2), &mut ledger).unwrap();
+    port.enqueue(PktId(3), pkt(300, Ecn::Ect0), Q1, us(3), &mut ledger).unwrap();
     let first = port.dequeue(us(10), &mut ledger).unwrap();
-    assert_eq!(
-        (first.id, first.queue, first.len, first.flow),
-        (PktId(1), Q0, 100, FlowId(100))
-    );
-    assert_eq!(
-        (first.at, first.sojourn, first.action),
-        (us(10), Span::from_us(9), Action::Send)
-    );
+    assert_eq!((first.id, first.queue, first.len, first.flow), (PktId(1), Q0, 100, FlowId(100)));
+    assert_eq!((first.at, first.sojourn, first.action), (us(10), Span::from_us(9), Action::Send));
     port.dequeue(us(11), &mut ledger).unwrap();
 
     let probe = port.marker();
     let counts = |cx: &Cx| {
         let port = (cx.port_bytes, cx.port_packets);
-        (
-            cx.queue,
-            (cx.queue_bytes, cx.queue_packets),
-            port,
-            cx.pool_bytes,
-            cx.pkt.len,
-        )
+        (cx.queue, (cx.queue_bytes, cx.queue_packets), port, cx.pool_bytes, cx.pkt.len)
     };
     let enqueued: Vec<_> = probe.enqueued.iter().map(counts).collect();
     assert_eq!(
@@ -150,13 +123,7 @@ fn the_context_excludes_the_packet_in_hand_at_both_ends() {
     );
     assert_eq!(probe.queued, probe.enqueued);
     let dequeued: Vec<_> = probe.dequeued.iter().map(|(cx, _)| counts(cx)).collect();
-    assert_eq!(
-        dequeued,
-        [
-            (Q0, (0, 0), (500, 2), 500, 100),
-            (Q1, (300, 1), (300, 1), 300, 200)
-        ]
-    );
+    assert_eq!(dequeued, [(Q0, (0, 0), (500, 2), 500, 100), (Q1, (300, 1), (300, 1), 300, 200)]);
     assert_eq!(probe.dequeued[1].0.pkt.ecn, Ecn::Ect1);
     assert_eq!(probe.dequeued[1].1, Span::from_us(9));
     assert_eq!((ledger.admitted, ledger.released, ledger.held), (3, 2, 300));
@@ -164,53 +131,26 @@ fn the_context_excludes_the_packet_in_hand_at_both_ends() {
 
 #[test]
 fn capable_packets_are_marked_once_and_counted_once() {
-    let probe = Probe {
-        mark_on_enqueue: true,
-        mark_on_dequeue: true,
-        ..Probe::default()
-    };
+    let probe = Probe { mark_on_enqueue: true, mark_on_dequeue: true, ..Probe::default() };
     let mut port = Port::new(&PortConfig::default(), probe, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     for (id, ecn) in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce].into_iter().enumerate() {
         let id = PktId(u32::try_from(id).unwrap());
-        let accepted = port
-            .enqueue(id, pkt(100, ecn), Q0, us(0), &mut ledger)
-            .unwrap();
-        assert_eq!(
-            accepted,
-            Accepted {
-                queue: Q0,
-                ecn: Ecn::Ce
-            }
-        );
+        let accepted = port.enqueue(id, pkt(100, ecn), Q0, us(0), &mut ledger).unwrap();
+        assert_eq!(accepted, Accepted { queue: Q0, ecn: Ecn::Ce });
         assert_eq!(port.dequeue(us(0), &mut ledger).unwrap().ecn, Ecn::Ce);
     }
-    assert_eq!(
-        port.stats().marks(Rule::QueueLength),
-        2,
-        "the third came marked"
-    );
-    assert_eq!(
-        (
-            port.stats().marks(Rule::Sojourn),
-            port.stats().total_marks()
-        ),
-        (0, 2)
-    );
+    assert_eq!(port.stats().marks(Rule::QueueLength), 2, "the third came marked");
+    assert_eq!((port.stats().marks(Rule::Sojourn), port.stats().total_marks()), (0, 2));
     assert_eq!(port.stats().total_drops(), 0);
 }
 
 #[test]
 fn a_mark_on_departure_counts_for_its_rule() {
-    let probe = Probe {
-        mark_on_dequeue: true,
-        ..Probe::default()
-    };
+    let probe = Probe { mark_on_dequeue: true, ..Probe::default() };
     let mut port = Port::new(&PortConfig::default(), probe, dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
-    let accepted = port
-        .enqueue(PktId(1), pkt(100, Ecn::Ect0), Q1, us(0), &mut ledger)
-        .unwrap();
+    let accepted = port.enqueue(PktId(1), pkt(100, Ecn::Ect0), Q1, us(0), &mut ledger).unwrap();
     assert_eq!(accepted.ecn, Ecn::Ect0);
     assert_eq!(port.dequeue(us(0), &mut ledger).unwrap().ecn, Ecn::Ce);
     assert_eq!(port.stats().marks(Rule::Sojourn), 1);
@@ -219,74 +159,39 @@ fn a_mark_on_departure_counts_for_its_rule() {
 
 #[test]
 fn packets_that_cannot_be_marked_pass_by_default() {
-    let probe = Probe {
-        mark_on_enqueue: true,
-        mark_on_dequeue: true,
-        ..Probe::default()
-    };
+    let probe = Probe { mark_on_enqueue: true, mark_on_dequeue: true, ..Probe::default() };
     let mut port = Port::new(&PortConfig::default(), probe, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     let accepted = port.enqueue(PktId(1), pkt(100, Ecn::NotEct), Q0, us(0), &mut ledger);
-    assert_eq!(
-        accepted,
-        Ok(Accepted {
-            queue: Q0,
-            ecn: Ecn::NotEct
-        })
-    );
+    assert_eq!(accepted, Ok(Accepted { queue: Q0, ecn: Ecn::NotEct }));
     let departure = port.dequeue(us(0), &mut ledger).unwrap();
-    assert_eq!(
-        (departure.ecn, departure.action),
-        (Ecn::NotEct, Action::Send)
-    );
-    assert_eq!(
-        (port.stats().total_marks(), port.stats().total_drops()),
-        (0, 0)
-    );
+    assert_eq!((departure.ecn, departure.action), (Ecn::NotEct, Action::Send));
+    assert_eq!((port.stats().total_marks(), port.stats().total_drops()), (0, 0));
 }
 
 #[test]
 fn packets_that_cannot_be_marked_are_dropped_on_request() {
-    let config = PortConfig {
-        non_ect: NonEct::Drop,
-        ..PortConfig::default()
-    };
+    let config = PortConfig { non_ect: NonEct::Drop, ..PortConfig::default() };
     let mut ledger = Ledger::default();
 
-    let probe = Probe {
-        mark_on_enqueue: true,
-        ..Probe::default()
-    };
+    let probe = Probe { mark_on_enqueue: true, ..Probe::default() };
     let mut port = Port::new(&config, probe, Fifo::new(1).unwrap());
     let refused = port.enqueue(PktId(1), pkt(100, Ecn::NotEct), Q0, us(0), &mut ledger);
     assert_eq!(refused, Err(DropReason::NotCapable));
-    assert_eq!(
-        (ledger.held, ledger.released),
-        (0, 1),
-        "its charge went back"
-    );
+    assert_eq!((ledger.held, ledger.released), (0, 1), "its charge went back");
     assert!(port.marker().queued.is_empty(), "it never waited");
     assert_eq!((port.packets(), port.bytes()), (0, 0));
     assert_eq!(port.stats().drops(DropReason::NotCapable), 1);
 
-    let probe = Probe {
-        mark_on_dequeue: true,
-        ..Probe::default()
-    };
+    let probe = Probe { mark_on_dequeue: true, ..Probe::default() };
     let mut port = Port::new(&config, probe, Fifo::new(1).unwrap());
-    port.enqueue(PktId(1), pkt(100, Ecn::NotEct), Q0, us(0), &mut ledger)
-        .unwrap();
-    port.enqueue(PktId(2), pkt(100, Ecn::Ect0), Q0, us(0), &mut ledger)
-        .unwrap();
+    port.enqueue(PktId(1), pkt(100, Ecn::NotEct), Q0, us(0), &mut ledger).unwrap();
+    port.enqueue(PktId(2), pkt(100, Ecn::Ect0), Q0, us(0), &mut ledger).unwrap();
     let dropped = port.depart(us(5), &mut ledger).unwrap();
     assert_eq!(dropped.action, Action::Drop(DropReason::NotCapable));
     assert_eq!((dropped.id, dropped.ecn), (PktId(1), Ecn::NotEct));
     let sent = port.depart(us(5), &mut ledger).unwrap();
-    assert_eq!(
-        (sent.at, sent.action),
-        (us(0), Action::Send),
-        "the wire stayed free"
-    );
+    assert_eq!((sent.at, sent.action), (us(0), Action::Send), "the wire stayed free");
     assert_eq!(port.last_drop(), Some(Q0));
     assert_eq!(port.stats().total_drops(), 1);
 }
@@ -298,14 +203,9 @@ fn lazy_departures_carry_their_own_past_times() {
     assert_eq!(port.next_start(), None);
     // 1500 bytes take 1.2 µs at 10 Gb/s.
     for id in 0..3 {
-        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(10), &mut ledger)
-            .unwrap();
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(10), &mut ledger).unwrap();
     }
-    assert_eq!(
-        port.depart(us(9), &mut ledger),
-        None,
-        "the first starts at 10 µs"
-    );
+    assert_eq!(port.depart(us(9), &mut ledger), None, "the first starts at 10 µs");
     let mut starts = Vec::new();
     while let Some(departure) = port.depart(us(12), &mut ledger) {
         starts.push((departure.at, departure.sojourn));
@@ -319,27 +219,16 @@ fn lazy_departures_carry_their_own_past_times() {
     assert_eq!(port.next_start(), None);
 
     // An arrival while the wire is busy waits for it; one on an idle wire leaves at once.
-    port.enqueue(PktId(3), pkt(100, Ecn::Ect0), Q0, us(13), &mut ledger)
-        .unwrap();
+    port.enqueue(PktId(3), pkt(100, Ecn::Ect0), Q0, us(13), &mut ledger).unwrap();
     assert_eq!(port.next_start(), Some(Time::from_ns(13_600)));
     port.depart(us(20), &mut ledger).unwrap();
-    port.enqueue(PktId(4), pkt(100, Ecn::Ect0), Q0, us(20), &mut ledger)
-        .unwrap();
-    assert_eq!(
-        port.depart(us(20), &mut ledger).unwrap().sojourn,
-        Span::ZERO
-    );
+    port.enqueue(PktId(4), pkt(100, Ecn::Ect0), Q0, us(20), &mut ledger).unwrap();
+    assert_eq!(port.depart(us(20), &mut ledger).unwrap().sojourn, Span::ZERO);
 }
 
 #[test]
 fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
-    let arrivals = [
-        (0, 1500),
-        (100, 64),
-        (1_200, 9000),
-        (1_300, 1500),
-        (40_000, 1500),
-    ];
+    let arrivals = [(0, 1500), (100, 64), (1_200, 9000), (1_300, 1500), (40_000, 1500)];
     let tcn = || Tcn::step(Span::from_us(1));
     let fresh = || Port::new(&PortConfig::default(), tcn(), Fifo::new(1).unwrap());
 
@@ -350,8 +239,7 @@ fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
         while let Some(departure) = lazy.depart(now, &mut ledger) {
             lazy_departures.push(departure);
         }
-        lazy.enqueue(PktId(id), pkt(len, Ecn::Ect0), Q0, now, &mut ledger)
-            .unwrap();
+        lazy.enqueue(PktId(id), pkt(len, Ecn::Ect0), Q0, now, &mut ledger).unwrap();
     }
     while let Some(departure) = lazy.depart(Time::MAX, &mut ledger) {
         lazy_departures.push(departure);
@@ -365,17 +253,12 @@ fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
     for start in starts {
         while let Some((id, (ns, len))) = next.next_if(|&(_, (ns, _))| Time::from_ns(ns) <= start) {
             let now = Time::from_ns(ns);
-            eager
-                .enqueue(PktId(id), pkt(len, Ecn::Ect0), Q0, now, &mut ledger)
-                .unwrap();
+            eager.enqueue(PktId(id), pkt(len, Ecn::Ect0), Q0, now, &mut ledger).unwrap();
         }
         eager_departures.push(eager.dequeue(start, &mut ledger).unwrap());
     }
     assert_eq!(lazy_departures, eager_departures);
-    let marked: Vec<_> = lazy_departures
-        .iter()
-        .map(|departure| departure.ecn == Ecn::Ce)
-        .collect();
+    let marked: Vec<_> = lazy_departures.iter().map(|departure| departure.ecn == Ecn::Ce).collect();
     assert_eq!(marked, [false, true, false, true, false]);
 }
 
@@ -391,8 +274,7 @@ fn a_departure_comes_before_an_arrival_of_the_same_moment() {
     for (id, queue, ns) in [(1, Q1, 0), (2, Q1, 0), (3, Q0, 1_200)] {
         let now = Time::from_ns(ns);
         while port.depart(now, &mut ledger).is_some() {}
-        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, now, &mut ledger)
-            .unwrap();
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, now, &mut ledger).unwrap();
     }
     assert_eq!(port.depart(Time::MAX, &mut ledger).unwrap().id, PktId(3));
     assert_eq!(port.packets(), 0, "the less important one had left");
@@ -403,8 +285,7 @@ fn the_wire_is_not_occupied_by_what_is_taken_at_the_present_moment() {
     let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     for id in 0..2 {
-        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(5), &mut ledger)
-            .unwrap();
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(5), &mut ledger).unwrap();
     }
     port.dequeue(us(7), &mut ledger).unwrap();
     assert_eq!(port.next_start(), Some(us(5)));
@@ -415,36 +296,22 @@ fn a_time_that_goes_back_makes_no_wait_and_breaks_nothing() {
     let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     for (id, at) in [(0, 10), (1, 3), (2, 20)] {
-        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(at), &mut ledger)
-            .unwrap();
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(at), &mut ledger).unwrap();
     }
     let early = port.dequeue(us(4), &mut ledger).unwrap();
     assert_eq!((early.id, early.sojourn), (PktId(0), Span::ZERO));
     let late = port.dequeue(us(1), &mut ledger).unwrap();
     assert_eq!((late.id, late.sojourn), (PktId(1), Span::ZERO));
     assert_eq!(port.depart(us(9), &mut ledger), None);
-    assert_eq!(
-        port.depart(us(10), &mut ledger).unwrap().sojourn,
-        Span::ZERO
-    );
+    assert_eq!(port.depart(us(10), &mut ledger).unwrap().sojourn, Span::ZERO);
     assert_eq!((port.packets(), port.bytes(), ledger.held), (0, 0, 0));
 }
 
 #[test]
 fn a_packet_for_an_unknown_queue_is_dropped_and_counted() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        dwrr(&[1500, 1500]),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
-    let refused = port.enqueue(
-        PktId(1),
-        pkt(100, Ecn::Ect0),
-        QueueId(2),
-        us(0),
-        &mut ledger,
-    );
+    let refused = port.enqueue(PktId(1), pkt(100, Ecn::Ect0), QueueId(2), us(0), &mut ledger);
     assert_eq!(refused, Err(DropReason::UnknownQueue));
     assert_eq!(port.stats().drops(DropReason::UnknownQueue), 1);
     assert_eq!((ledger.admitted, port.packets()), (0, 0));
@@ -454,37 +321,23 @@ fn a_packet_for_an_unknown_queue_is_dropped_and_counted() {
 
 #[test]
 fn the_scheme_may_choose_the_queue() {
-    let probe = Probe {
-        queue: Some(Q1),
-        ..Probe::default()
-    };
+    let probe = Probe { queue: Some(Q1), ..Probe::default() };
     let mut port = Port::new(&PortConfig::default(), probe, dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
-    let accepted = port
-        .enqueue(PktId(1), pkt(100, Ecn::Ect0), Q0, us(0), &mut ledger)
-        .unwrap();
+    let accepted = port.enqueue(PktId(1), pkt(100, Ecn::Ect0), Q0, us(0), &mut ledger).unwrap();
     assert_eq!(accepted.queue, Q1);
     assert_eq!(port.queue_stats(Q1).unwrap().held_bytes, 100);
 }
 
 #[test]
 fn a_full_buffer_drops_and_names_the_queue() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        dwrr(&[1500, 1500]),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), dwrr(&[1500, 1500]));
     let mut buffer = PerPort::new(1, Bytes(250)).unwrap();
-    port.enqueue(PktId(1), pkt(200, Ecn::Ect0), Q0, us(0), &mut buffer)
-        .unwrap();
+    port.enqueue(PktId(1), pkt(200, Ecn::Ect0), Q0, us(0), &mut buffer).unwrap();
     assert_eq!(port.last_drop(), None);
     let refused = port.enqueue(PktId(2), pkt(100, Ecn::Ect0), Q1, us(0), &mut buffer);
     assert_eq!(refused, Err(DropReason::PortFull));
-    assert_eq!(
-        port.marker().enqueued.len(),
-        1,
-        "the scheme does not see it"
-    );
+    assert_eq!(port.marker().enqueued.len(), 1, "the scheme does not see it");
     assert_eq!(port.stats().drops(DropReason::PortFull), 1);
     assert_eq!(port.last_drop(), Some(Q1));
     let unknown = QueueId(2);
@@ -495,48 +348,27 @@ fn a_full_buffer_drops_and_names_the_queue() {
 
 #[test]
 fn counters_at_their_limit_drop_instead_of_wrapping() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        Fifo::new(1).unwrap(),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
-    port.enqueue(PktId(1), pkt(u32::MAX, Ecn::Ect0), Q0, us(0), &mut ledger)
-        .unwrap();
+    port.enqueue(PktId(1), pkt(u32::MAX, Ecn::Ect0), Q0, us(0), &mut ledger).unwrap();
     let refused = port.enqueue(PktId(2), pkt(1, Ecn::Ect0), Q0, us(0), &mut ledger);
     assert_eq!(refused, Err(DropReason::PortFull));
     assert_eq!((ledger.admitted, port.bytes()), (1, u32::MAX));
     let departure = port.depart(Time::MAX, &mut ledger).unwrap();
     assert_eq!(departure.len, u32::MAX);
-    port.enqueue(PktId(3), pkt(1, Ecn::Ect0), Q0, Time::MAX, &mut ledger)
-        .unwrap();
+    port.enqueue(PktId(3), pkt(1, Ecn::Ect0), Q0, Time::MAX, &mut ledger).unwrap();
     assert_eq!(port.next_start(), Some(Time::MAX));
 }
 
 #[test]
 fn queue_counters_balance() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        Fifo::new(2).unwrap(),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), Fifo::new(2).unwrap());
     let mut ledger = Ledger::default();
     for (id, queue) in [(1, Q0), (2, Q1), (3, Q1)] {
-        port.enqueue(
-            PktId(id),
-            pkt(100 * id, Ecn::Ect0),
-            queue,
-            us(0),
-            &mut ledger,
-        )
-        .unwrap();
+        port.enqueue(PktId(id), pkt(100 * id, Ecn::Ect0), queue, us(0), &mut ledger).unwrap();
     }
     let order = [(); 2].map(|()| port.dequeue(us(1), &mut ledger).unwrap());
-    assert_eq!(
-        order.map(|departure| departure.id.0),
-        [1, 2],
-        "arrival order across queues"
-    );
+    assert_eq!(order.map(|departure| departure.id.0), [1, 2], "arrival order across queues");
     assert_eq!(order.map(|departure| departure.queue), [Q0, Q1]);
     let expected = QueueStats {
         enqueued_packets: 2,
@@ -554,24 +386,14 @@ fn queue_counters_balance() {
 
 #[test]
 fn the_scheme_hears_of_turns() {
-    let mut port = Port::new(
-        &PortConfig::default(),
-        Probe::default(),
-        dwrr(&[1500, 1500]),
-    );
+    let mut port = Port::new(&PortConfig::default(), Probe::default(), dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
     for (id, queue) in [(1, Q0), (2, Q0), (3, Q1)] {
-        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, us(0), &mut ledger)
-            .unwrap();
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, us(0), &mut ledger).unwrap();
     }
     let order = [(); 3].map(|()| port.dequeue(us(7), &mut ledger).unwrap().id.0);
     assert_eq!(order, [1, 3, 2]);
-    let events: Vec<_> = port
-        .marker()
-        .turns
-        .iter()
-        .map(|turn| (turn.queue, turn.event))
-        .collect();
+    let events: Vec<_> = port.marker().turns.iter().map(|turn| (turn.queue, turn.event)).collect();
     assert_eq!(
         events,
         [
@@ -612,10 +434,7 @@ impl Scheduler for LastInFirstOut {
 
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let (queue, slot) = self.0.pop().expect("called only while a packet waits");
-        Pick {
-            queue,
-            slot: Some(slot),
-        }
+        Pick { queue, slot: Some(slot) }
     }
 
     fn on_departed(
@@ -638,14 +457,7 @@ fn a_ranked_packet_leaves_from_wherever_it_waits() {
     let mut port = Port::new(&PortConfig::default(), Probe::default(), scheduler);
     let mut ledger = Ledger::default();
     for (id, queue) in [(1, Q0), (2, Q1), (3, Q0)] {
-        port.enqueue(
-            PktId(id),
-            pkt(100 * id, Ecn::Ect0),
-            queue,
-            us(0),
-            &mut ledger,
-        )
-        .unwrap();
+        port.enqueue(PktId(id), pkt(100 * id, Ecn::Ect0), queue, us(0), &mut ledger).unwrap();
     }
     let order = [(); 3].map(|()| port.dequeue(us(1), &mut ledger).unwrap());
     assert_eq!(order.map(|departure| departure.id.0), [3, 2, 1]);

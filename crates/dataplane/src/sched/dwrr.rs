@@ -89,23 +89,15 @@ pub struct Turns;
 /// What is kept of queues with these quanta.
 fn states(quanta: &[u32]) -> Result<Box<[State]>, ConfigError> {
     super::check_quanta(quanta)?;
-    let state = |&quantum| State {
-        quantum,
-        deficit: 0,
-        head: 0,
-        next: QueueId(0),
-        ring: Ring::default(),
-    };
+    let state =
+        |&quantum| State { quantum, deficit: 0, head: 0, next: QueueId(0), ring: Ring::default() };
     Ok(quanta.iter().map(state).collect())
 }
 
 impl Dwrr {
     /// A scheduler for as many queues as there are quanta.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        Ok(Self {
-            queues: states(&config.quanta)?,
-            ring: Ring::default(),
-        })
+        Ok(Self { queues: states(&config.quanta)?, ring: Ring::default() })
     }
 }
 
@@ -150,11 +142,7 @@ impl Ring {
         queues[queue.index()].next = self.front;
         self.back = queue;
         self.active += 1;
-        turn(&Turn {
-            queue,
-            now,
-            event: TurnEvent::Joined,
-        });
+        turn(&Turn { queue, now, event: TurnEvent::Joined });
     }
 
     #[inline]
@@ -171,11 +159,7 @@ impl Ring {
             state.deficit = state.deficit.saturating_add(state.quantum);
             self.back = queue;
             self.front = state.next;
-            turn(&Turn {
-                queue,
-                now,
-                event: TurnEvent::Ended,
-            });
+            turn(&Turn { queue, now, event: TurnEvent::Ended });
             passed += 1;
             if passed == u16::from(self.active) {
                 self.skip_rounds(queues);
@@ -200,11 +184,7 @@ impl Ring {
             self.front = state.next;
             queues[self.back.index()].next = self.front;
             self.active -= 1;
-            turn(&Turn {
-                queue,
-                now,
-                event: TurnEvent::Emptied { len },
-            });
+            turn(&Turn { queue, now, event: TurnEvent::Emptied { len } });
         }
     }
 }
@@ -233,11 +213,7 @@ impl Ring {
             self.back = ahead;
         }
         self.active -= 1;
-        turn(&Turn {
-            queue,
-            now,
-            event: TurnEvent::Withdrawn,
-        });
+        turn(&Turn { queue, now, event: TurnEvent::Withdrawn });
     }
 }
 
@@ -267,8 +243,7 @@ impl Scheduler for Dwrr {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        self.ring
-            .on_departed(&mut self.queues, queue, len, next, now, turn);
+        self.ring.on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
     fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
@@ -283,10 +258,7 @@ impl Scheduler for Dwrr {
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
-        self.queues.get(queue.index()).map(|state| Round {
-            group: 0,
-            quantum: state.quantum,
-        })
+        self.queues.get(queue.index()).map(|state| Round { group: 0, quantum: state.quantum })
     }
 }
 

@@ -34,9 +34,7 @@ pub struct Fifo {
 impl Fifo {
     /// A FIFO for `queues` classes.
     pub fn new(queues: u8) -> Result<Self, ConfigError> {
-        Ok(Self {
-            queues: super::queue_count("queues", usize::from(queues))?,
-        })
+        Ok(Self { queues: super::queue_count("queues", usize::from(queues))? })
     }
 }
 

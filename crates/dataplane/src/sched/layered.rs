@@ -68,10 +68,9 @@ impl<C: Settings> Settings for Config<C> {
         let unknown = |error: &_| matches!(error, ConfigError::UnknownField { .. });
         match self.levels.set(field, text) {
             Err(error) if unknown(&error) => match self.inner.set(field, text) {
-                Err(error) if unknown(&error) => Err(ConfigError::UnknownField {
-                    field: field.to_string(),
-                    known: Self::FIELDS,
-                }),
+                Err(error) if unknown(&error) => {
+                    Err(ConfigError::UnknownField { field: field.to_string(), known: Self::FIELDS })
+                }
                 other => other,
             },
             other => other,
@@ -161,20 +160,12 @@ impl<D: Discipline> Layered<D> {
         let mut starts = QueueSet::default();
         let mut first = *strict;
         for &size in sizes {
-            let members = Members {
-                first,
-                end: first + size,
-                active: QueueSet::default(),
-            };
+            let members = Members { first, end: first + size, active: QueueSet::default() };
             inside.store(&mut queues, &members, inside.new_group(&members));
             starts.insert(QueueId(first));
             first += size;
         }
-        Ok(Self {
-            queues,
-            busy: QueueSet::default(),
-            rules: Box::new(Rules { starts, inside }),
-        })
+        Ok(Self { queues, busy: QueueSet::default(), rules: Box::new(Rules { starts, inside }) })
     }
 
     /// The group of `queue`, or `None` for a strict one.
@@ -187,11 +178,7 @@ impl<D: Discipline> Layered<D> {
             None => starts.above(queue).first(),
         };
         let end = next.map_or(self.queues(), |next| next.0);
-        Some(Members {
-            first,
-            end,
-            active: self.busy.within(first, end),
-        })
+        Some(Members { first, end, active: self.busy.within(first, end) })
     }
 
     /// Sets a group to work, and returns what came of it.
@@ -335,10 +322,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
     fn round(&self, queue: QueueId) -> Option<Round> {
         let quantum = D::quantum(self.queues.get(queue.index())?)?;
         let Members { first, .. } = self.members(queue)?;
-        Some(Round {
-            group: self.rules.starts.within(0, first).len(),
-            quantum,
-        })
+        Some(Round { group: self.rules.starts.within(0, first).len(), quantum })
     }
 
     fn first(&self) -> Option<QueueId> {

@@ -365,11 +365,7 @@ fn queue_count(field: &'static str, queues: usize) -> Result<u8, ConfigError> {
         Ok(count @ 1..=MAX_QUEUES) => Ok(count),
         _ => {
             let allowed = alloc::format!("1 to {MAX_QUEUES} queues");
-            Err(ConfigError::out_of_range(
-                field,
-                alloc::format!("{queues} queues"),
-                allowed,
-            ))
+            Err(ConfigError::out_of_range(field, alloc::format!("{queues} queues"), allowed))
         }
     }
 }

@@ -97,11 +97,7 @@ impl Divide for Config {
     }
 
     fn divide(&self) -> Result<(Ranks, Box<[Class]>), ConfigError> {
-        let ranks = Ranks {
-            heap: Vec::new(),
-            arrivals: 0,
-            rank: self.rank,
-        };
+        let ranks = Ranks { heap: Vec::new(), arrivals: 0, rank: self.rank };
         Ok((ranks, classes(&self.weights)?))
     }
 }
@@ -154,10 +150,7 @@ pub struct Class {
 /// What is kept of queues with these weights.
 fn classes(weights: &[u32]) -> Result<Box<[Class]>, ConfigError> {
     let weights = check_weights(weights)?;
-    let class = |weight| Class {
-        finish: [0; 2],
-        weight,
-    };
+    let class = |weight| Class { finish: [0; 2], weight };
     Ok(weights.map(class).collect())
 }
 
@@ -165,10 +158,7 @@ impl Pifo {
     /// A PIFO for as many queues as there are weights.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let (ranks, classes) = config.divide()?;
-        Ok(Self {
-            classes,
-            ranks: Box::new(ranks),
-        })
+        Ok(Self { classes, ranks: Box::new(ranks) })
     }
 }
 
@@ -191,15 +181,7 @@ impl Ranks {
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
-        Entry {
-            rank,
-            arrival,
-            slot,
-            flow: pkt.flow,
-            queue,
-            group,
-            is_aside: false,
-        }
+        Entry { rank, arrival, slot, flow: pkt.flow, queue, group, is_aside: false }
     }
 
     /// Puts an entry at its place in the heap.
@@ -297,10 +279,7 @@ impl Ranks {
                 class.catch_up(entry.rank);
             }
         }
-        Pick {
-            queue: entry.queue,
-            slot: Some(entry.slot),
-        }
+        Pick { queue: entry.queue, slot: Some(entry.slot) }
     }
 }
 
@@ -397,10 +376,7 @@ impl Scheduler for Pifo {
     fn on_ranked_aside(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
         let class = &mut self.classes[queue.index()];
         let entry = self.ranks.rank(0, queue, class, slot, pkt, now);
-        self.ranks.push(Entry {
-            is_aside: true,
-            ..entry
-        });
+        self.ranks.push(Entry { is_aside: true, ..entry });
     }
 }
 
@@ -485,10 +461,7 @@ impl Discipline for Ranks {
     ) {
         let class = &mut part.queues[queue.index()];
         let entry = self.rank(part.members.first, queue, class, slot, pkt, now);
-        self.push(Entry {
-            is_aside: true,
-            ..entry
-        });
+        self.push(Entry { is_aside: true, ..entry });
     }
 
     fn has_any_ranked(&self, members: &Members) -> bool {
@@ -499,9 +472,7 @@ impl Discipline for Ranks {
     #[inline]
     fn has_ranked(&self, members: &Members) -> bool {
         // No group above the one that was served last has any.
-        self.heap
-            .first()
-            .is_some_and(|entry| entry.group == members.first && !entry.is_aside)
+        self.heap.first().is_some_and(|entry| entry.group == members.first && !entry.is_aside)
     }
 
     fn keeps_order(&self) -> bool {

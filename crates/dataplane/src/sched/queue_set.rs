@@ -90,11 +90,7 @@ impl QueueSet {
         let [low, high] = self.0;
         // Two shifts, because a shift by all 64 bits is none.
         let rest = (!0 << (queue.0 & 63)) << 1;
-        if queue.0 < 64 {
-            Self([low & rest, high])
-        } else {
-            Self([0, high & rest])
-        }
+        if queue.0 < 64 { Self([low & rest, high]) } else { Self([0, high & rest]) }
     }
 
     /// The part of the set from `first` up to `end`, which is not in it. Both are at most 128.
@@ -243,19 +239,8 @@ mod tests {
     #[test]
     fn a_gap_is_what_is_not_in_the_set() {
         let all = set(&[0, 1, 5, 63, 64, 127]);
-        let gaps = [
-            (0, 128),
-            (5, 128),
-            (63, 128),
-            (63, 65),
-            (127, 128),
-            (0, 2),
-            (1, 3),
-        ]
-        .map(|(first, end)| all.first_gap(first, end).map(|queue| queue.0));
-        assert_eq!(
-            gaps,
-            [Some(2), Some(6), Some(65), None, None, None, Some(2)]
-        );
+        let gaps = [(0, 128), (5, 128), (63, 128), (63, 65), (127, 128), (0, 2), (1, 3)]
+            .map(|(first, end)| all.first_gap(first, end).map(|queue| queue.0));
+        assert_eq!(gaps, [Some(2), Some(6), Some(65), None, None, None, Some(2)]);
     }
 }

@@ -134,14 +134,8 @@ mod tests {
 
     #[test]
     fn the_number_of_queues_is_checked() {
-        let of = |queues| {
-            Config {
-                queues,
-                ..Config::default()
-            }
-            .build()
-            .map(|strict| strict.queues())
-        };
+        let of =
+            |queues| Config { queues, ..Config::default() }.build().map(|strict| strict.queues());
         assert_eq!((of(1), of(128)), (Ok(1), Ok(128)));
         assert!(of(0).is_err() && of(129).is_err());
     }

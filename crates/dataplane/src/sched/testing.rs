@@ -50,29 +50,18 @@ impl<S: Scheduler> Bench<S> {
     }
 
     pub(super) fn enqueue_ranked(&mut self, id: u32, queue: u8, len: u32, rank: u64) {
-        let pkt = Pkt {
-            len,
-            rank,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len, rank, ..Pkt::default() };
         self.put(id, queue, pkt);
     }
 
     /// The same of a flow, for packets of 100 bytes.
     pub(super) fn enqueue_of_flow(&mut self, id: u32, flow: FlowId, queue: u8, rank: u64) {
-        let pkt = Pkt {
-            len: 100,
-            flow,
-            rank,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len: 100, flow, rank, ..Pkt::default() };
         self.put(id, queue, pkt);
     }
 
     fn put(&mut self, id: u32, queue: u8, pkt: Pkt) {
-        self.port
-            .enqueue(PktId(id), pkt, QueueId(queue), self.now, &mut self.buffer)
-            .unwrap();
+        self.port.enqueue(PktId(id), pkt, QueueId(queue), self.now, &mut self.buffer).unwrap();
     }
 
     /// The id of the packet that leaves.

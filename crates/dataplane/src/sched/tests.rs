@@ -18,31 +18,15 @@ const SETUPS: &[(&str, &[(&str, &str)])] = &[
     ("sp", &[("queues", "5")]),
     ("sp", &[("queues", "5"), ("order", "highest-first")]),
     ("sp-dwrr", &[("quanta", "1500, 3000, 1500, 1500")]),
-    (
-        "sp-dwrr",
-        &[
-            ("strict", "0"),
-            ("groups", "2, 3"),
-            ("quanta", "1500, 3000, 1500, 1500, 2000"),
-        ],
-    ),
+    ("sp-dwrr", &[("strict", "0"), ("groups", "2, 3"), ("quanta", "1500, 3000, 1500, 1500, 2000")]),
     ("sp-pifo", &[("weights", "1, 2, 3"), ("strict", "2")]),
     ("sp-wfq", &[("weights", "1, 2, 3, 4")]),
     ("sp-wrr", &[("quanta", "1500, 3000, 1500, 1500")]),
     ("wfq", &[("weights", "1, 2, 3, 4, 5")]),
     ("wfq", &[("weights", "1, 2, 3, 4, 5"), ("clock", "scfq")]),
-    (
-        "wfq",
-        &[("weights", "1, 2, 3, 4, 5"), ("division", "integer")],
-    ),
+    ("wfq", &[("weights", "1, 2, 3, 4, 5"), ("division", "integer")]),
     ("wrr", &[("quanta", "1500, 3000, 1500, 6000, 1500")]),
-    (
-        "wrr",
-        &[
-            ("quanta", "1500, 3000, 1500, 6000, 1500"),
-            ("order", "active-list"),
-        ],
-    ),
+    ("wrr", &[("quanta", "1500, 3000, 1500, 6000, 1500"), ("order", "active-list")]),
 ];
 
 fn configured(name: &str, fields: &[(&str, &str)]) -> Config {
@@ -102,12 +86,7 @@ fn a_packet_that_passes_is_one_that_came_was_picked_and_left() {
         for round in 0..300 {
             let now = Time::from_us(round);
             // Up to three quanta: what is above one takes several turns.
-            let mut packet = || {
-                (
-                    QueueId((rng.next_u32() % 5) as u8),
-                    1 + rng.next_u32() % 4_500,
-                )
-            };
+            let mut packet = || (QueueId((rng.next_u32() % 5) as u8), 1 + rng.next_u32() % 4_500);
             for _ in 0..3 {
                 let (queue, len) = packet();
                 passed.on_pass(queue, len, now, |turn| first.push(*turn));
@@ -164,10 +143,7 @@ fn no_queue_waits_longer_than_one_turn_of_every_other() {
                     };
                     // A turn: the quantum and what was left of the one before, below a packet.
                     let others = QUANTA.iter().map(|quantum| quantum + 1500).sum::<u64>();
-                    assert!(
-                        waited[index] <= others - QUANTA[index] - 1500,
-                        "{name} {seed}"
-                    );
+                    assert!(waited[index] <= others - QUANTA[index] - 1500, "{name} {seed}");
                 }
             }
         }
@@ -181,10 +157,7 @@ fn every_scheduler_is_known_by_name() {
         assert_eq!(config.name(), name);
         let scheduler = config.build().unwrap();
         assert!(scheduler.queues() >= 1, "{name}");
-        assert!(
-            SETUPS.iter().any(|setup| setup.0 == name),
-            "{name} has no setup"
-        );
+        assert!(SETUPS.iter().any(|setup| setup.0 == name), "{name} has no setup");
         for field in config.fields() {
             let text = config.value(field.name).expect(field.name);
             let mut same = config.clone();
@@ -205,10 +178,7 @@ fn rounds_are_known_through_the_choice_at_run_time() {
         let scheduler = configured(name, fields).build().unwrap();
         [0, 1].map(|queue| scheduler.round(QueueId(queue)).map(|round| round.quantum))
     };
-    assert_eq!(
-        rounds("dwrr", &[("quanta", "10, 20")]),
-        [Some(10), Some(20)]
-    );
+    assert_eq!(rounds("dwrr", &[("quanta", "10, 20")]), [Some(10), Some(20)]);
     assert_eq!(rounds("sp-dwrr", &[("quanta", "10, 20")]), [None, Some(10)]);
     assert_eq!(rounds("wfq", &[("weights", "1, 1")]), [None, None]);
     assert_eq!(rounds("fifo", &[("queues", "2")]), [None, None]);
@@ -225,11 +195,7 @@ fn errors_pass_through_the_choice_at_run_time() {
 
 #[test]
 fn the_choice_at_run_time_is_a_cache_line() {
-    assert!(
-        size_of::<AnyScheduler>() <= 64,
-        "{}",
-        size_of::<AnyScheduler>()
-    );
+    assert!(size_of::<AnyScheduler>() <= 64, "{}", size_of::<AnyScheduler>());
     assert!(size_of::<Dwrr>() <= 24);
     assert_eq!(size_of::<Fifo>(), 1);
 }

@@ -125,12 +125,7 @@ impl Wfq {
     /// A scheduler for as many queues as there are weights.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let (stamps, queues) = Stamps::new(config)?;
-        Ok(Self {
-            queues,
-            active: QueueSet::default(),
-            virtual_time: 0,
-            stamps,
-        })
+        Ok(Self { queues, active: QueueSet::default(), virtual_time: 0, stamps })
     }
 }
 
@@ -144,10 +139,7 @@ impl Stamps {
         };
         let inverses = inverses(&config.weights, most)?;
         let state = |&inverse| State { stamp: 0, inverse };
-        let stamps = Self {
-            clock: config.clock,
-            division: config.division,
-        };
+        let stamps = Self { clock: config.clock, division: config.division };
         Ok((stamps, inverses.iter().map(state).collect()))
     }
 
@@ -221,8 +213,7 @@ impl Scheduler for Wfq {
 
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
-        self.stamps
-            .smallest(&self.queues, self.active, &mut self.virtual_time)
+        self.stamps.smallest(&self.queues, self.active, &mut self.virtual_time)
     }
 
     #[inline]

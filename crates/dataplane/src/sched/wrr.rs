@@ -134,11 +134,7 @@ impl Wrr {
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let queues = states(&config.quanta)?;
         let active = QueueSet::default();
-        Ok(Self {
-            cycle: Cycle::new(config.order, &members(&queues, active)),
-            queues,
-            active,
-        })
+        Ok(Self { cycle: Cycle::new(config.order, &members(&queues, active)), queues, active })
     }
 }
 
@@ -318,8 +314,7 @@ impl Scheduler for Wrr {
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
         let all = members(&self.queues, self.active);
-        self.cycle
-            .on_active(&mut self.queues, &all, queue, len, now, turn);
+        self.cycle.on_active(&mut self.queues, &all, queue, len, now, turn);
         self.active.insert(queue);
     }
 
@@ -341,8 +336,7 @@ impl Scheduler for Wrr {
         if next.is_none() {
             self.active.remove(queue);
         }
-        self.cycle
-            .on_departed(&mut self.queues, queue, len, next, now, turn);
+        self.cycle.on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
     fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
@@ -366,20 +360,8 @@ impl Discipline for Turns {
 
     #[inline]
     fn load(&self, queues: &[State], members: &Members) -> Cycle {
-        let State {
-            budget,
-            current,
-            back,
-            in_turn,
-            ..
-        } = queues[usize::from(members.first)];
-        Cycle {
-            budget,
-            current,
-            back,
-            in_turn,
-            order: self.order,
-        }
+        let State { budget, current, back, in_turn, .. } = queues[usize::from(members.first)];
+        Cycle { budget, current, back, in_turn, order: self.order }
     }
 
     #[inline]
@@ -400,11 +382,7 @@ impl Discipline for Turns {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        let GroupView {
-            queues,
-            group,
-            members,
-        } = part;
+        let GroupView { queues, group, members } = part;
         group.on_active(queues, members, queue, len, now, turn);
     }
 

@@ -30,10 +30,8 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
         machine::check_pins(&arguments.pins)?;
     }
     let left = kernel::leftovers(&arguments.pins);
-    let is_left = |name: &str| {
-        left.iter()
-            .any(|algorithm| algorithm.kernel_names().contains(&name))
-    };
+    let is_left =
+        |name: &str| left.iter().any(|algorithm| algorithm.kernel_names().contains(&name));
     let available = machine::available();
     for algorithm in &algorithms {
         let is_taken = |name: &&str| available.iter().any(|there| there == *name) && !is_left(name);
@@ -46,9 +44,7 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     }
     for algorithm in &left {
         let name = algorithm.name();
-        output.say(format!(
-            "removing what a load of {name} left when it was killed"
-        ));
+        output.say(format!("removing what a load of {name} left when it was killed"));
         kernel::unregister(algorithm, &arguments.pins)?;
     }
     let (sender, stopped) = mpsc::channel();
@@ -90,10 +86,7 @@ fn algorithms(arguments: &Load) -> Result<Vec<Algorithm>, Error> {
         }
     }
     for text in &arguments.set {
-        set(&mut algorithms, text).map_err(|why| Error::Parameter {
-            text: text.clone(),
-            why,
-        })?;
+        set(&mut algorithms, text).map_err(|why| Error::Parameter { text: text.clone(), why })?;
     }
     for algorithm in &algorithms {
         algorithm.encode().map_err(|error| Error::Parameter {
@@ -113,15 +106,9 @@ fn set(algorithms: &mut [Algorithm], text: &str) -> Result<(), String> {
     };
     let is_meant = |algorithm: &Algorithm| name.is_none_or(|name| name == algorithm.name());
     if !algorithms.iter().any(is_meant) {
-        return Err(format!(
-            "{} is not loaded by this command",
-            name.unwrap_or("")
-        ));
+        return Err(format!("{} is not loaded by this command", name.unwrap_or("")));
     }
-    for algorithm in algorithms
-        .iter_mut()
-        .filter(|algorithm| is_meant(algorithm))
-    {
+    for algorithm in algorithms.iter_mut().filter(|algorithm| is_meant(algorithm)) {
         let name = algorithm.name();
         let set = algorithm.set(field, value);
         set.map_err(|error| format!("{name}: {error}"))?;
@@ -149,19 +136,10 @@ fn report(algorithms: &[Algorithm], arguments: &Load, output: Output) -> Result<
         let parameters = report.parameters.iter();
         let parameters = parameters.map(|(name, value)| format!(" {name}={value}"));
         // Writing to a string does not fail.
-        let verb = if report.dry_run {
-            "would load"
-        } else {
-            "loaded"
-        };
+        let verb = if report.dry_run { "would load" } else { "loaded" };
         let pin = report.pin.iter().map(|pin| format!(", kept as {pin}"));
         let pin = pin.collect::<String>();
-        let _ = writeln!(
-            text,
-            "{verb} {}{pin}:{}",
-            report.name,
-            parameters.collect::<String>()
-        );
+        let _ = writeln!(text, "{verb} {}{pin}:{}", report.name, parameters.collect::<String>());
     }
     output.print(&text)?;
     hint(algorithms, output);

@@ -24,14 +24,7 @@ pub(super) fn status(arguments: &Status, output: Output) -> Result<(), Error> {
         output.say("nothing is loaded: tidegate host load tg_dctcp");
         return Ok(());
     }
-    let head = [
-        "name",
-        "connections",
-        "without ECN",
-        "opened",
-        "refused ECN",
-        "kept by",
-    ];
+    let head = ["name", "connections", "without ECN", "opened", "refused ECN", "kept by"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(registered.iter().map(row));
     let mut text = table(&rows);

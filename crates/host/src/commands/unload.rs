@@ -69,13 +69,7 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     let is_left = |name: &str| left.iter().any(|algorithm| algorithm.name() == name);
     let registered = kernel::registered(&arguments.pins)?;
     let is_kept = |one: &&Registered| matches!(one.holder, Holder::Pin(_));
-    let pinned = || {
-        registered
-            .iter()
-            .filter(is_kept)
-            .map(|one| one.name.clone())
-            .collect()
-    };
+    let pinned = || registered.iter().filter(is_kept).map(|one| one.name.clone()).collect();
     let mut names = chosen(&arguments.names, pinned);
     names.retain(|name| !is_left(name));
     if names.is_empty() && left.is_empty() {
@@ -86,24 +80,17 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     // All are looked at before any is removed.
     let mut found = Vec::new();
     for name in &names {
-        let one = registered
-            .iter()
-            .find(|one| one.name == *name && one.holder != Holder::Connections);
+        let one =
+            registered.iter().find(|one| one.name == *name && one.holder != Holder::Connections);
         let one = one.ok_or_else(|| Error::NotLoaded(name.clone()))?;
         if !is_kept(&one) {
-            return Err(Error::Held {
-                name: name.clone(),
-                holder: holder(&one.holder),
-            });
+            return Err(Error::Held { name: name.clone(), holder: holder(&one.holder) });
         }
         let mut uses = uses(&find(name)?, &walker)?;
         // Some may be in namespaces that cannot be seen from here.
         uses.connections = uses.connections.max(one.counters.connections);
         if let Some(by) = in_words(uses).filter(|_| !arguments.wait && !arguments.force) {
-            return Err(Error::InUse {
-                name: name.clone(),
-                by,
-            });
+            return Err(Error::InUse { name: name.clone(), by });
         }
         found.push((one, uses));
     }
@@ -112,10 +99,8 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
         if !arguments.dry_run {
             kernel::unregister(algorithm, &arguments.pins)?;
         }
-        reports.push(Report {
-            half: true,
-            ..Report::new(algorithm.name(), &to, arguments.dry_run)
-        });
+        reports
+            .push(Report { half: true, ..Report::new(algorithm.name(), &to, arguments.dry_run) });
     }
     for (one, uses) in found {
         let mut report = plan(one, uses, &to, arguments);
@@ -138,36 +123,18 @@ fn is_chosen(algorithm: &Algorithm, names: &[String]) -> bool {
 
 fn line(report: &Report) -> String {
     if report.half {
-        let verb = if report.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let verb = if report.dry_run { "would remove" } else { "removed" };
         let name = &report.name;
         return format!("{verb} what a load of {name} left when it was killed\n");
     }
-    let verb = if report.dry_run {
-        "would unload"
-    } else {
-        "unloaded"
-    };
-    let Report {
-        name,
-        moved,
-        defaults,
-        to,
-        default,
-        ..
-    } = report;
+    let verb = if report.dry_run { "would unload" } else { "unloaded" };
+    let Report { name, moved, defaults, to, default, .. } = report;
     let mut text = format!("{verb} {name}");
     if *moved > 0 {
         let _ = write!(text, "; sockets that go on with {to}: {moved}");
     }
     if *defaults > 0 {
-        let _ = write!(
-            text,
-            "; namespaces whose default is now {default}: {defaults}"
-        );
+        let _ = write!(text, "; namespaces whose default is now {default}: {defaults}");
     }
     text + "\n"
 }
@@ -178,23 +145,16 @@ fn successor(arguments: &Unload) -> Result<String, Error> {
     let is_ours = |name: &str| Algorithm::of_kernel_name(name).is_some();
     let usable = |name: &String| available.contains(name) && !is_ours(name);
     if let Some(name) = &arguments.to {
-        return Some(name)
-            .filter(|name| usable(name))
-            .cloned()
-            .ok_or_else(|| {
-                let known = available.iter().filter(|name| !is_ours(name)).cloned();
-                Error::Unknown {
-                    name: name.clone(),
-                    hint: " that could take its place".into(),
-                    known: known.collect::<Vec<_>>().join(", "),
-                }
-            });
+        return Some(name).filter(|name| usable(name)).cloned().ok_or_else(|| {
+            let known = available.iter().filter(|name| !is_ours(name)).cloned();
+            Error::Unknown {
+                name: name.clone(),
+                hint: " that could take its place".into(),
+                known: known.collect::<Vec<_>>().join(", "),
+            }
+        });
     }
-    let wanted = [
-        machine::default_algorithm(),
-        Some("cubic".into()),
-        Some("reno".into()),
-    ];
+    let wanted = [machine::default_algorithm(), Some("cubic".into()), Some("reno".into())];
     let found = wanted.into_iter().flatten().find(usable);
     Ok(found.unwrap_or_else(|| "reno".into()))
 }
@@ -220,11 +180,7 @@ fn is_default(algorithm: &Algorithm) -> bool {
 }
 
 fn in_words(uses: Uses) -> Option<String> {
-    let Uses {
-        connections,
-        listeners,
-        defaults,
-    } = uses;
+    let Uses { connections, listeners, defaults } = uses;
     let parts = [
         (connections, "connection"),
         (listeners, "listening socket"),
@@ -262,17 +218,9 @@ fn remove(
     let counters = one.open_counters()?;
     kernel::unregister(&algorithm, &arguments.pins)?;
     if arguments.wait || arguments.force {
-        let reach = if arguments.force {
-            Reach::All
-        } else {
-            Reach::Listeners
-        };
+        let reach = if arguments.force { Reach::All } else { Reach::Listeners };
         let (sockets, default) = move_over(&algorithm, &report.to, reach, walker)?;
-        let connections = if arguments.force {
-            sockets.connections
-        } else {
-            0
-        };
+        let connections = if arguments.force { sockets.connections } else { 0 };
         report.moved = connections + sockets.listeners;
         report.default = default;
     }
@@ -286,11 +234,7 @@ fn remove(
         ));
     }
     if arguments.wait {
-        wait(
-            &one.name,
-            || kernel::counters(&counters).connections,
-            output,
-        );
+        wait(&one.name, || kernel::counters(&counters).connections, output);
     }
     Ok(())
 }
@@ -353,13 +297,8 @@ mod tests {
 
     #[test]
     fn what_uses_an_algorithm_is_said_in_words() {
-        let words = |connections, listeners, defaults| {
-            in_words(Uses {
-                connections,
-                listeners,
-                defaults,
-            })
-        };
+        let words =
+            |connections, listeners, defaults| in_words(Uses { connections, listeners, defaults });
         assert_eq!(words(0, 0, 0), None);
         assert_eq!(words(1, 0, 0).as_deref(), Some("1 connection"));
         let all =

@@ -38,10 +38,7 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
     let handler = ctrlc::set_handler(move || stop.store(true, Ordering::Relaxed));
     handler.map_err(Error::system("wait for Ctrl-C"))?;
     let endpoint = arguments.listen.map(listen).transpose()?;
-    let maps: Vec<_> = watched
-        .iter()
-        .map(Registered::events)
-        .collect::<Result<_, _>>()?;
+    let maps: Vec<_> = watched.iter().map(Registered::events).collect::<Result<_, _>>()?;
     let watching = Watching {
         arguments,
         output,
@@ -52,11 +49,7 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
     let samples = watching.samples(&watched, &maps)?;
     // What others left there is not of this time.
     watching.has_begun.set(true);
-    let every = if arguments.steps {
-        1
-    } else {
-        arguments.every.as_ns().max(2)
-    };
+    let every = if arguments.steps { 1 } else { arguments.every.as_ns().max(2) };
     let observed = Observed::begin(&watched, every)?;
     let names: Vec<_> = watched.iter().map(|one| one.name.as_str()).collect();
     output.say(format!("watching {}; Ctrl-C ends it", names.join(", ")));
@@ -173,10 +166,7 @@ impl Watching<'_> {
             return 0;
         };
         if self.arguments.steps {
-            let written = self.output.print_json(&Line {
-                algorithm,
-                event: &event,
-            });
+            let written = self.output.print_json(&Line { algorithm, event: &event });
             if let Err(error) = written {
                 self.failure.replace(Some(error));
                 return -1;
@@ -195,10 +185,7 @@ impl Watching<'_> {
     ) -> Result<(), Error> {
         let every = Duration::from_nanos(self.arguments.every.as_ns());
         let begun = now();
-        let limit = self
-            .arguments
-            .limit
-            .map(|limit| begun + Duration::from_nanos(limit.as_ns()));
+        let limit = self.arguments.limit.map(|limit| begun + Duration::from_nanos(limit.as_ns()));
         let mut next = begun + every;
         loop {
             // A signal may interrupt it, which is how it ends.
@@ -246,16 +233,7 @@ impl Watching<'_> {
 
 /// The connections as a table; on a terminal it takes the place of the one before.
 fn screen(view: &View) -> String {
-    let head = [
-        "connection",
-        "α",
-        "cwnd",
-        "RTT ms",
-        "ECE",
-        "CE",
-        "cuts",
-        "algorithm",
-    ];
+    let head = ["connection", "α", "cwnd", "RTT ms", "ECE", "CE", "cuts", "algorithm"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(view.rows().map(|row| {
         [
@@ -269,11 +247,7 @@ fn screen(view: &View) -> String {
             row.algorithm.clone(),
         ]
     }));
-    let clear = if io::stdout().is_terminal() {
-        "\u{1b}[H\u{1b}[2J"
-    } else {
-        ""
-    };
+    let clear = if io::stdout().is_terminal() { "\u{1b}[H\u{1b}[2J" } else { "" };
     format!("{clear}{}", table(&rows))
 }
 

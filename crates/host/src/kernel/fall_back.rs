@@ -80,10 +80,7 @@ impl Walker {
         updated.map_err(Error::system("say which sockets"))?;
         let mut iterator = Iter::new(&self.link).map_err(action())?;
         let read = iterator.read_to_end(&mut Vec::new());
-        read.map_err(Error::system(format!(
-            "walk the sockets of {}",
-            algorithm.name()
-        )))?;
+        read.map_err(Error::system(format!("walk the sockets of {}", algorithm.name())))?;
         let value = map.lookup(&KEY, MapFlags::ANY).ok().flatten();
         let number = |place: usize| {
             let from = counts + 8 * place;

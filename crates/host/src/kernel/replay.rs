@@ -81,22 +81,13 @@ impl Replay {
         let program = program.ok_or_else(|| Error::NotLoaded(PROGRAM.into()))?;
         let words = step.words().into_iter();
         let mut context: Vec<u8> = words.flat_map(u32::to_ne_bytes).collect();
-        let input = ProgramInput {
-            context_in: Some(&mut context),
-            ..ProgramInput::default()
-        };
+        let input = ProgramInput { context_in: Some(&mut context), ..ProgramInput::default() };
         let ran = program.test_run(input).map(drop);
         ran.map_err(Error::system("run a rule"))?;
         let word = |place: usize| {
             let bytes = context[4 * place..4 * place + 4].try_into();
             u32::from_ne_bytes(bytes.expect("four bytes"))
         };
-        Ok(Step {
-            reduced: word(6),
-            window: word(7),
-            ssthresh: word(8),
-            alpha: word(9),
-            ..*step
-        })
+        Ok(Step { reduced: word(6), window: word(7), ssthresh: word(8), alpha: word(9), ..*step })
     }
 }

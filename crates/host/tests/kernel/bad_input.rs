@@ -13,10 +13,7 @@ const NOBODY: u32 = 65_534;
 /// Nothing of ours is registered, and no link is kept.
 fn check_nothing_is_left() {
     let available = machine::available();
-    assert!(
-        !available.iter().any(|name| name.starts_with("tg_")),
-        "{available:?}"
-    );
+    assert!(!available.iter().any(|name| name.starts_with("tg_")), "{available:?}");
     let kept = std::fs::read_dir(pins()).map_or(0, Iterator::count);
     assert_eq!(kept, 0);
 }
@@ -71,10 +68,7 @@ pub(crate) fn a_bad_name_or_parameter_is_one_sentence_and_exit_2() {
 
 pub(crate) fn a_kernel_without_types_or_struct_ops_is_named() {
     let error = refused(command(&["load", "tg_dctcp", "--types", "/no/such/types"]));
-    assert!(
-        error.contains("no type information at /no/such/types"),
-        "{error}"
-    );
+    assert!(error.contains("no type information at /no/such/types"), "{error}");
     assert!(error.contains("CONFIG_DEBUG_INFO_BTF"), "{error}");
     let error = refused(command(&["load", "tg_dctcp", "--types", "/proc/version"]));
     assert!(error.contains("struct_ops"), "{error}");
@@ -90,10 +84,7 @@ pub(crate) fn a_second_load_is_refused_and_the_first_stays() {
         vec!["load", "tg_dctcp", "tg_odctcp_snd"],
     ] {
         let error = refused(command(&arguments));
-        assert!(
-            error.starts_with("error: tg_odctcp_snd is already loaded\n"),
-            "{error}"
-        );
+        assert!(error.starts_with("error: tg_odctcp_snd is already loaded\n"), "{error}");
     }
     assert_eq!(loaded.status()["parameters"]["gain"], "1/8");
     assert_eq!(status("tg_dctcp"), None, "all or nothing");
@@ -106,10 +97,7 @@ pub(crate) fn an_unprivileged_user_is_refused() {
     for (arguments, missing) in [
         (vec!["load", "tg_dctcp"], to_load),
         (vec!["load", "tg_dctcp", "--dry-run"], to_load),
-        (
-            vec!["unload", "tg_dctcp"],
-            "CAP_SYS_ADMIN, CAP_NET_ADMIN are",
-        ),
+        (vec!["unload", "tg_dctcp"], "CAP_SYS_ADMIN, CAP_NET_ADMIN are"),
         (vec!["status"], "CAP_SYS_ADMIN is"),
         (vec!["watch"], "CAP_SYS_ADMIN is"),
     ] {
@@ -117,10 +105,7 @@ pub(crate) fn an_unprivileged_user_is_refused() {
         // The folder of the program may be closed to others.
         let copy = std::env::temp_dir().join(format!("tidegate-host-{}", std::process::id()));
         // By another process: what this one writes, a test beside may have open when it is run.
-        let cp = Command::new("cp")
-            .arg(program.get_program())
-            .arg(&copy)
-            .status();
+        let cp = Command::new("cp").arg(program.get_program()).arg(&copy).status();
         assert!(cp.unwrap().success());
         let mut nobody = Command::new(&copy);
         nobody.args(program.get_args());
@@ -156,9 +141,7 @@ pub(crate) fn without_privilege_every_test_is_skipped_by_name() {
     let names = TESTS.iter().map(|(name, _)| *name);
     for name in names.filter(|name| *name != own) {
         let is_line = |line: &str| {
-            let tested = line
-                .strip_prefix("test ")
-                .and_then(|line| line.split_once(" ... "));
+            let tested = line.strip_prefix("test ").and_then(|line| line.split_once(" ... "));
             tested.is_some_and(|(tested, end)| {
                 let missing = "ignored (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN are missing";
                 tested.trim_end() == name && end.starts_with(missing)

@@ -49,8 +49,7 @@ impl Bed {
     /// Sets the congestion control of a host, and whether it asks for ECN.
     pub(crate) fn choose(&self, host: usize, algorithm: &str, ecn: u8) {
         let host = &self.hosts[host];
-        host.set("net/ipv4/tcp_congestion_control", algorithm)
-            .unwrap();
+        host.set("net/ipv4/tcp_congestion_control", algorithm).unwrap();
         host.set("net/ipv4/tcp_ecn", &ecn.to_string()).unwrap();
     }
 
@@ -188,10 +187,7 @@ impl Capture {
         tidegate_live::ask_to_end(self.child.id()).unwrap();
         self.child.wait().unwrap();
         let mut command = Command::new("tshark");
-        command
-            .arg("-r")
-            .arg(&self.path)
-            .args(["-Y", filter, "-T", "fields"]);
+        command.arg("-r").arg(&self.path).args(["-Y", filter, "-T", "fields"]);
         for field in fields {
             command.args(["-e", field]);
         }

@@ -6,15 +6,8 @@ use std::fmt::{self, Display, Formatter};
 use super::bed::{Bed, Capture};
 use super::program::Loaded;
 
-const FIELDS: [&str; 7] = [
-    "ip.src",
-    "tcp.len",
-    "tcp.nxtseq",
-    "tcp.ack",
-    "ip.dsfield.ecn",
-    "tcp.flags",
-    "tcp.seq",
-];
+const FIELDS: [&str; 7] =
+    ["ip.src", "tcp.len", "tcp.nxtseq", "tcp.ack", "ip.dsfield.ecn", "tcp.flags", "tcp.seq"];
 
 const ECE: u32 = 0x40;
 const CWR: u32 = 0x80;
@@ -45,14 +38,7 @@ struct Segment {
 
 impl Display for Echoes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self {
-            marked,
-            echoed,
-            wrong,
-            acks,
-            example,
-            ..
-        } = self;
+        let Self { marked, echoed, wrong, acks, example, .. } = self;
         write!(
             f,
             "{marked} marked; {echoed} echoed and {wrong} wrong of {acks} ACKs
@@ -148,15 +134,9 @@ pub(crate) fn a_segment_with_cwr_waits_for_its_ack_as_the_variant_has_it() {
     let (waiting, inverted) = (of("odctcp"), of("odctcp-inverted"));
     // The timer of a delayed ACK, or a reader that opens the window, may come before the next segment.
     let (reduced, at_once) = waiting.reductions();
-    assert!(
-        reduced > 1 && 2 * at_once < reduced,
-        "{at_once} of {reduced}"
-    );
+    assert!(reduced > 1 && 2 * at_once < reduced, "{at_once} of {reduced}");
     let (reduced, at_once) = inverted.reductions();
-    assert!(
-        reduced > 1 && 4 * at_once > 3 * reduced,
-        "{at_once} of {reduced}"
-    );
+    assert!(reduced > 1 && 4 * at_once > 3 * reduced, "{at_once} of {reduced}");
 }
 
 pub(crate) fn each_ack_echoes_the_last_segment_that_it_acknowledges() {
@@ -169,10 +149,7 @@ pub(crate) fn each_ack_echoes_the_last_segment_that_it_acknowledges() {
         let _loaded = Loaded::new("tg_odctcp_rcv", &[]);
         bed.choose(1, "tg_odctcp_rcv", 2);
         let echoes = observe(&bed);
-        assert!(
-            echoes.wrong == 0 && echoes.echoed > 0,
-            "tg_odctcp_rcv: {echoes}"
-        );
+        assert!(echoes.wrong == 0 && echoes.echoed > 0, "tg_odctcp_rcv: {echoes}");
         bed.choose(1, "reno", 2);
     }
     for echo in ["dctcp-two-acks", "dctcp", "dctcp-paper"] {

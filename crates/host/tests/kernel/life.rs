@@ -48,10 +48,7 @@ fn check_nothing_is_left(before: &BTreeSet<String>) {
     }
     assert_eq!(more(), Vec::<String>::new());
     let available = machine::available();
-    assert!(
-        !available.iter().any(|name| name.starts_with("tg_")),
-        "{available:?}"
-    );
+    assert!(!available.iter().any(|name| name.starts_with("tg_")), "{available:?}");
 }
 
 pub(crate) fn a_dry_run_changes_nothing() {
@@ -101,21 +98,14 @@ pub(crate) fn parameters_are_read_back_from_the_kernel() {
 pub(crate) fn in_the_foreground_it_goes_with_the_process() {
     let before = held();
     let mut command = command(&["load", "tg_odctcp_rcv", "--foreground"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
     assert!(first.starts_with("loaded tg_odctcp_rcv:"), "{first}");
     let holder = status("tg_odctcp_rcv").unwrap()["holder"].clone();
     assert_eq!(holder["processes"][0], child.id());
     let error = refused(super::program::command(&["unload", "tg_odctcp_rcv"]));
-    let expected = format!(
-        "error: tg_odctcp_rcv is loaded by process {}, and goes",
-        child.id()
-    );
+    let expected = format!("error: tg_odctcp_rcv is loaded by process {}, and goes", child.id());
     assert!(error.starts_with(&expected), "{error}");
     tidegate_live::ask_to_end(child.id()).unwrap();
     assert!(child.wait().unwrap().success());
@@ -127,11 +117,7 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
     // At different moments, from before it begins until after it is done.
     for round in 0..12_u64 {
         let mut command = command(&["load", "tg_odctcp_snd", "--quiet"]);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         thread::park_timeout(Duration::from_millis(15 * round));
         let _ = child.kill();
         child.wait().unwrap();
@@ -150,10 +136,7 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
     std::fs::remove_file(pins().join("tg_odctcp_snd")).unwrap();
     let output = run(&["status"]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.starts_with("warning: a load of tg_odctcp_snd was killed half-way"),
-        "{said}"
-    );
+    assert!(said.starts_with("warning: a load of tg_odctcp_snd was killed half-way"), "{said}");
     succeed(&["load", "tg_odctcp_snd"]);
     succeed(&["unload"]);
     drop(loaded);
@@ -193,11 +176,7 @@ pub(crate) fn a_reader_that_leaves_ends_the_watch_and_its_samples() {
     bed.choose(0, "tg_dctcp", 2);
     bed.choose(1, "tg_dctcp", 2);
     let mut command = command(&["watch", "--steps"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
     errors.next().unwrap().unwrap();
     assert_eq!(sampled_every("tg_dctcp"), 1);
@@ -266,12 +245,8 @@ pub(crate) fn ten_thousand_connections_leave_nothing_behind() {
     bed.choose(0, "tg_odctcp_snd", 1);
     let host = &bed.hosts[0];
     host.set("net/ipv4/tcp_tw_reuse", "1").unwrap();
-    host.set("net/ipv4/ip_local_port_range", "1024 65000")
-        .unwrap();
-    let listener = host
-        .run(|| TcpListener::bind("127.0.0.1:700"))
-        .unwrap()
-        .unwrap();
+    host.set("net/ipv4/ip_local_port_range", "1024 65000").unwrap();
+    let listener = host.run(|| TcpListener::bind("127.0.0.1:700")).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -401,10 +376,7 @@ pub(crate) fn watch_shows_connections_as_json_and_for_prometheus() {
     let arguments = ["--json", "--every", "100ms", "--listen", "127.0.0.1:9756"];
     let watching = Watching::start(&arguments);
     let error = refused(command(&["watch"]));
-    assert!(
-        error.starts_with("error: another `tidegate host watch` runs"),
-        "{error}"
-    );
+    assert!(error.starts_with("error: another `tidegate host watch` runs"), "{error}");
     let mut page = String::new();
     bed.run(&Bed::config("100Mbps", 10, 500), || {
         // A connection that has ended is on the page for a moment only.
@@ -424,16 +396,11 @@ pub(crate) fn watch_shows_connections_as_json_and_for_prometheus() {
     });
     let rows = watching.end();
     let of = |address: &str| {
-        let of_end = rows
-            .iter()
-            .filter(|row| row["local"].as_str().unwrap().starts_with(address));
+        let of_end = rows.iter().filter(|row| row["local"].as_str().unwrap().starts_with(address));
         of_end.cloned().collect::<Vec<_>>()
     };
     let sender = of("10.0.0.1:").pop().unwrap();
-    assert_eq!(
-        (&sender["peer"], &sender["algorithm"]),
-        (&SERVER.into(), &"tg_dctcp".into())
-    );
+    assert_eq!((&sender["peer"], &sender["algorithm"]), (&SERVER.into(), &"tg_dctcp".into()));
     assert!(
         sender["ece"].as_u64().unwrap() > 0 && sender["cuts"].as_u64().unwrap() > 0,
         "{sender}"
@@ -446,13 +413,7 @@ pub(crate) fn watch_shows_connections_as_json_and_for_prometheus() {
     );
     let receiver = of(SERVER).pop().unwrap();
     assert!(receiver["ce"].as_u64().unwrap() > 0, "{receiver}");
-    for name in [
-        "alpha",
-        "cwnd_packets",
-        "srtt_seconds",
-        "ece_acks_total",
-        "ce_segments_total",
-    ] {
+    for name in ["alpha", "cwnd_packets", "srtt_seconds", "ece_acks_total", "ce_segments_total"] {
         let line = format!("tidegate_host_{name}{{algorithm=\"tg_dctcp\",namespace=\"");
         assert!(page.contains(&line), "{page}");
     }

@@ -5,10 +5,7 @@
 //! algorithms loaded, each test is reported as skipped, by name. Everything happens in a mount namespace
 //! of its own, whose BPF file system goes away with this process, and all that was loaded with it.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod bad_input;
 mod bed;
@@ -108,13 +105,8 @@ fn taken() -> Option<String> {
 fn enter() -> ExitCode {
     let own = std::env::current_exe().unwrap();
     let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "--propagation", "private"])
-        .arg(own);
-    let error = command
-        .args(std::env::args_os().skip(1))
-        .env(INSIDE, "1")
-        .exec();
+    command.args(["--mount", "--propagation", "private"]).arg(own);
+    let error = command.args(std::env::args_os().skip(1)).env(INSIDE, "1").exec();
     eprintln!("unshare of util-linux cannot be run: {error}");
     ExitCode::FAILURE
 }

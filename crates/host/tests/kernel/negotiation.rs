@@ -3,13 +3,8 @@
 use super::bed::{Bed, Capture};
 use super::program::Loaded;
 
-const FIELDS: [&str; 5] = [
-    "ip.src",
-    "tcp.flags.syn",
-    "tcp.flags.ack",
-    "ip.dsfield.ecn",
-    "tcp.flags",
-];
+const FIELDS: [&str; 5] =
+    ["ip.src", "tcp.flags.syn", "tcp.flags.ack", "ip.dsfield.ecn", "tcp.flags"];
 
 const ECE: u32 = 0x40;
 const CWR: u32 = 0x80;
@@ -33,12 +28,7 @@ fn observe(bed: &Bed, from: usize) -> Seen {
     bed.run(&Bed::config("100Mbps", 10, 500), || {
         bed.transfer(from, 600_000);
     });
-    let mut seen = Seen {
-        syn: (9, 0),
-        syn_ack: (9, 0),
-        capable: [0; 2],
-        reduced: [0; 2],
-    };
+    let mut seen = Seen { syn: (9, 0), syn_ack: (9, 0), capable: [0; 2], reduced: [0; 2] };
     for packet in capture.read(&FIELDS, "tcp") {
         let ecn: u32 = packet[3].parse().unwrap();
         let flags = u32::from_str_radix(packet[4].trim_start_matches("0x"), 16).unwrap();
@@ -60,16 +50,8 @@ fn observe(bed: &Bed, from: usize) -> Seen {
 /// what any peer with standard ECN accepts, whichever system it is.
 fn check(seen: &Seen, what: &str) {
     let bits = ECE | CWR | AE;
-    assert_eq!(
-        (seen.syn.0, seen.syn.1 & bits),
-        (0, ECE | CWR),
-        "SYN of {what}"
-    );
-    assert_eq!(
-        (seen.syn_ack.0, seen.syn_ack.1 & bits),
-        (0, ECE),
-        "SYN-ACK of {what}"
-    );
+    assert_eq!((seen.syn.0, seen.syn.1 & bits), (0, ECE | CWR), "SYN of {what}");
+    assert_eq!((seen.syn_ack.0, seen.syn_ack.1 & bits), (0, ECE), "SYN-ACK of {what}");
 }
 
 pub(crate) fn one_sided_algorithms_negotiate_with_a_stock_peer() {
@@ -80,19 +62,11 @@ pub(crate) fn one_sided_algorithms_negotiate_with_a_stock_peer() {
             let bed = Bed::new();
             bed.choose(ours, name, if ours == 0 { 1 } else { 2 });
             bed.choose(1 - ours, "reno", if ours == 0 { 2 } else { 1 });
-            let from = if name == "tg_odctcp_snd" {
-                ours
-            } else {
-                1 - ours
-            };
+            let from = if name == "tg_odctcp_snd" { ours } else { 1 - ours };
             let what = format!("{name} at host {ours}");
             let seen = observe(&bed, from);
             check(&seen, &what);
-            assert!(
-                seen.capable[from] > 100,
-                "{what} has {:?} ECT",
-                seen.capable
-            );
+            assert!(seen.capable[from] > 100, "{what} has {:?} ECT", seen.capable);
             assert!(seen.reduced[from] > 0, "{what} has {:?} CWR", seen.reduced);
             let status = loaded.status();
             assert_eq!(
@@ -126,11 +100,7 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     bed.choose(1, "tg_dctcp", 2);
     let seen = observe(&bed, 0);
     assert_eq!(seen.syn_ack.1 & ECE, ECE);
-    assert!(
-        seen.capable[0] > 100 && seen.capable[1] > 100,
-        "{:?}",
-        seen.capable
-    );
+    assert!(seen.capable[0] > 100 && seen.capable[1] > 100, "{:?}", seen.capable);
     refused((3, 1));
     // A client that does not ask for ECN gets none, whoever sends.
     bed.choose(0, "reno", 2);

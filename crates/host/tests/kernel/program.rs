@@ -12,9 +12,7 @@ pub(crate) const PINS: &str = "/run/tidegate";
 pub(crate) fn mount_pins() {
     for (kind, place) in [("tmpfs", "/run"), ("bpf", PINS)] {
         std::fs::create_dir_all(place).unwrap();
-        let mounted = Command::new("mount")
-            .args(["-t", kind, kind, place])
-            .status();
+        let mounted = Command::new("mount").args(["-t", kind, kind, place]).status();
         assert!(mounted.unwrap().success(), "{kind} at {place}");
     }
 }
@@ -87,7 +85,5 @@ impl Drop for Loaded {
 pub(crate) fn status(name: &str) -> Option<Value> {
     let all: Value = serde_json::from_str(&succeed(&["status", "--json"])).unwrap();
     let all = all.as_array().unwrap().iter();
-    all.into_iter()
-        .find(|one| one["name"] == name && one["holder"] != "connections")
-        .cloned()
+    all.into_iter().find(|one| one["name"] == name && one["holder"] != "connections").cloned()
 }

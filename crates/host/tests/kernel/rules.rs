@@ -47,12 +47,7 @@ impl Trace {
         let mut rng = Rng::new(seed, 0);
         // Sequence numbers wrap.
         let first = rng.next_u32();
-        Self {
-            rng,
-            una: first,
-            nxt: first,
-            in_recovery: false,
-        }
+        Self { rng, una: first, nxt: first, in_recovery: false }
     }
 
     /// Whether something happens that does so once in `n` times.
@@ -72,13 +67,8 @@ impl Trace {
             self.nxt = self.nxt.wrapping_add(1 + self.below(MSS));
         }
         let flight = self.nxt.wrapping_sub(self.una);
-        let mut step = Step {
-            kind: Kind::Ack,
-            sent: self.nxt,
-            ack: self.una,
-            mss: MSS,
-            ..Step::default()
-        };
+        let mut step =
+            Step { kind: Kind::Ack, sent: self.nxt, ack: self.una, mss: MSS, ..Step::default() };
         match self.below(400) {
             0 if !self.in_recovery => {
                 step.kind = Kind::Loss;
@@ -93,11 +83,7 @@ impl Trace {
             41 => {
                 step.kind = Kind::Timeout;
                 step.bytes = flight;
-                step.flags = if self.once_in(3) {
-                    Flags::REPEATED
-                } else {
-                    Flags::default()
-                };
+                step.flags = if self.once_in(3) { Flags::REPEATED } else { Flags::default() };
                 self.in_recovery = false;
             }
             42 => {
@@ -126,11 +112,7 @@ impl Trace {
 
 /// Takes a step with a rule of `tidegate-transport`. Says whether it reduced the window for a mark.
 pub(crate) fn follow(rule: &mut impl WindowRule, step: &Step) -> bool {
-    let flight = Flight {
-        bytes: step.bytes,
-        una: Seq(step.ack),
-        sent: Seq(step.sent),
-    };
+    let flight = Flight { bytes: step.bytes, una: Seq(step.ack), sent: Seq(step.sent) };
     match step.kind {
         Kind::Begin => rule.begin(&Start {
             mss: step.mss,
@@ -147,16 +129,8 @@ pub(crate) fn follow(rule: &mut impl WindowRule, step: &Step) -> bool {
                 delivered: step.bytes,
                 flight: 0,
                 echo: has(Flags::ECHO),
-                kind: if step.bytes > 0 {
-                    AckKind::Advance
-                } else {
-                    AckKind::Other
-                },
-                phase: if has(Flags::IN_RECOVERY) {
-                    Phase::FastRecovery
-                } else {
-                    Phase::Open
-                },
+                kind: if step.bytes > 0 { AckKind::Advance } else { AckKind::Other },
+                phase: if has(Flags::IN_RECOVERY) { Phase::FastRecovery } else { Phase::Open },
                 may_grow: has(Flags::MAY_GROW),
             };
             return rule.on_ack(&acked) != Reaction::None;
@@ -165,11 +139,7 @@ pub(crate) fn follow(rule: &mut impl WindowRule, step: &Step) -> bool {
         Kind::Recovered => rule.on_recovered(Seq(step.ack)),
         Kind::Timeout => {
             let is_repeated = step.flags.has(Flags::REPEATED);
-            let timeout = if is_repeated {
-                Timeout::Repeated
-            } else {
-                Timeout::First
-            };
+            let timeout = if is_repeated { Timeout::Repeated } else { Timeout::First };
             rule.on_timeout(&flight, timeout);
         }
         Kind::Idle => rule.on_idle(Restart::AtMostInitial, Seq(step.sent)),
@@ -198,12 +168,7 @@ fn compare<R: WindowRule>(algorithm: &Algorithm, mut make: impl FnMut() -> R) {
             let kernel = replay.step(&step).unwrap();
             let is_reduced = follow(&mut rule, &step);
             cuts += u32::from(is_reduced);
-            let ours = (
-                is_reduced.into(),
-                rule.window(),
-                rule.ssthresh(),
-                alpha(&rule),
-            );
+            let ours = (is_reduced.into(), rule.window(), rule.ssthresh(), alpha(&rule));
             let theirs = (kernel.reduced, kernel.window, kernel.ssthresh, kernel.alpha);
             assert_eq!(theirs, ours, "seed {seed}, step {number}: {step:?}");
             step = trace.step();
@@ -247,12 +212,8 @@ pub(crate) fn ecn_star_is_the_rule_of_transport_step_by_step() {
     for (regrowth, abc) in [("except-first-echo", 255), ("continues", 2), ("frozen", 1)] {
         let abc_text = abc.to_string();
         let algorithm = with("tg_ecn_star", &[("regrowth", regrowth), ("abc", &abc_text)]);
-        let config = ecn_star::Config {
-            regrowth: Setting::read(regrowth).unwrap(),
-        };
-        compare(&algorithm, || {
-            EcnStar::new(&config, &params(MSS, abc, SlowStart::Below)).unwrap()
-        });
+        let config = ecn_star::Config { regrowth: Setting::read(regrowth).unwrap() };
+        compare(&algorithm, || EcnStar::new(&config, &params(MSS, abc, SlowStart::Below)).unwrap());
     }
 }
 
@@ -268,16 +229,11 @@ pub(crate) fn dctcp_is_the_rule_of_transport_step_by_step() {
         min_threshold: 3,
         ..linux.clone()
     };
-    let settings = [
-        ("initial_alpha", "0"),
-        ("gain", "1/4"),
-        ("min_window", "3"),
-        ("loss", "alpha"),
-    ];
-    for (algorithm, config) in [
-        (with("tg_dctcp", &[]), linux),
-        (with("tg_dctcp", &settings), before),
-    ] {
+    let settings =
+        [("initial_alpha", "0"), ("gain", "1/4"), ("min_window", "3"), ("loss", "alpha")];
+    for (algorithm, config) in
+        [(with("tg_dctcp", &[]), linux), (with("tg_dctcp", &settings), before)]
+    {
         compare_dctcp(&algorithm, &config);
     }
 }
@@ -286,25 +242,14 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
     let replay = Replay::new(algorithm).unwrap();
     let mut rule = Dctcp::new(config, &params(MSS, 255, SlowStart::Below)).unwrap();
     let mut trace = Trace::new(7);
-    let mut step = Step {
-        kind: Kind::Begin,
-        sent: trace.nxt,
-        mss: MSS,
-        window: 10,
-        ..Step::default()
-    };
+    let mut step =
+        Step { kind: Kind::Begin, sent: trace.nxt, mss: MSS, window: 10, ..Step::default() };
     let mut cuts = 0;
     for number in 0..20_000 {
         let kernel = replay.step(&step).unwrap();
         let packets = step.window;
         let is_reduced = if step.kind == Kind::Begin {
-            follow(
-                &mut rule,
-                &Step {
-                    bytes: INITIAL,
-                    ..step
-                },
-            )
+            follow(&mut rule, &Step { bytes: INITIAL, ..step })
         } else {
             rule.cwnd_mut().cut_to(packets * MSS, u32::MAX);
             let advances = step.flags.has(Flags::MAY_GROW);
@@ -315,11 +260,7 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
                 delivered: step.bytes * MSS,
                 flight: 0,
                 echo: step.flags.has(Flags::ECHO),
-                kind: if advances {
-                    AckKind::Advance
-                } else {
-                    AckKind::Duplicate
-                },
+                kind: if advances { AckKind::Advance } else { AckKind::Duplicate },
                 phase: Phase::Open,
                 may_grow: false,
             };
@@ -327,11 +268,7 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
         };
         assert_eq!(kernel.alpha, alpha(&rule), "step {number}: {step:?}");
         if is_reduced {
-            assert_eq!(
-                kernel.ssthresh * MSS,
-                rule.ssthresh(),
-                "step {number}: {step:?}"
-            );
+            assert_eq!(kernel.ssthresh * MSS, rule.ssthresh(), "step {number}: {step:?}");
             cuts += 1;
         } else if step.kind == Kind::Ack {
             let mut lost = rule.clone();
@@ -340,11 +277,7 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
                 una: Seq(step.ack),
                 sent: Seq(step.sent),
             });
-            assert_eq!(
-                kernel.reduced * MSS,
-                lost.ssthresh(),
-                "step {number}: {step:?}"
-            );
+            assert_eq!(kernel.reduced * MSS, lost.ssthresh(), "step {number}: {step:?}");
         }
         step = dctcp_step(&mut trace);
     }

@@ -23,15 +23,8 @@ fn plan(congestion: &str) -> Plan {
         flows: vec![flow(0), flow(1)],
         pings: Vec::new(),
         opening: Opening::Handshake,
-        stop: Stop {
-            at: Some(Time::from_secs(30)),
-            finished: None,
-            stalled: Span::from_secs(10),
-        },
-        window: Window {
-            from: Time::ZERO,
-            to: Time::MAX,
-        },
+        stop: Stop { at: Some(Time::from_secs(30)), finished: None, stalled: Span::from_secs(10) },
+        window: Window { from: Time::ZERO, to: Time::MAX },
         sampling: None,
         tcp: Tcp {
             congestion: congestion.into(),

@@ -34,11 +34,7 @@ impl Watching {
     /// Returns when it watches.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut command = command(&[&["watch"], arguments].concat());
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
         let first = errors.next().unwrap().unwrap();
         assert!(first.starts_with("watching "), "{first}");
@@ -57,9 +53,7 @@ impl Watching {
         tidegate_live::ask_to_end(self.child.id()).unwrap();
         assert!(self.child.wait().unwrap().success());
         let text = self.lines.join().unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
@@ -73,11 +67,7 @@ struct Recorded {
 fn recorded(value: &Value) -> Recorded {
     let number = |name: &str| u32::try_from(value[name].as_u64().unwrap()).unwrap();
     let flag = |name: &str, flag| {
-        if value[name] == true {
-            flag
-        } else {
-            Flags::default()
-        }
+        if value[name] == true { flag } else { Flags::default() }
     };
     let kind = match value["kind"].as_str().unwrap() {
         "begin" => Kind::Begin,
@@ -101,11 +91,7 @@ fn recorded(value: &Value) -> Recorded {
                 | flag("in_recovery", Flags::IN_RECOVERY),
             ack: number("una"),
             sent: number("nxt"),
-            bytes: if kind == Kind::Begin {
-                window
-            } else {
-                number("acked")
-            },
+            bytes: if kind == Kind::Begin { window } else { number("acked") },
             mss: number("mss"),
             reduced: u32::from(value["reduced"] == true),
             window,
@@ -159,10 +145,7 @@ fn observe(
         if event["kind"] == "begin" {
             connections.push((local.clone(), Vec::new()));
         }
-        let own = connections
-            .iter_mut()
-            .rev()
-            .find(|(name, _)| *name == local);
+        let own = connections.iter_mut().rev().find(|(name, _)| *name == local);
         let (_, steps) = own.unwrap_or_else(|| panic!("no beginning before {event}"));
         steps.push(recorded(event));
     }
@@ -197,12 +180,7 @@ fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) 
                 _ => {}
             }
             seen.cuts += u32::from(is_reduced);
-            let ours = (
-                is_reduced.into(),
-                rule.window(),
-                rule.ssthresh(),
-                alpha(&rule),
-            );
+            let ours = (is_reduced.into(), rule.window(), rule.ssthresh(), alpha(&rule));
             let theirs = (step.reduced, step.window, step.ssthresh, step.alpha);
             assert_eq!(theirs, ours, "step {number} of {}: {step:?}", steps.len());
         }
@@ -213,10 +191,7 @@ fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) 
 /// With marks and with losses.
 fn check_both<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
     let seen = check(connections, make);
-    assert!(
-        seen.acks > 300 && seen.cuts > 10 && seen.losses > 0,
-        "{seen:?}"
-    );
+    assert!(seen.acks > 300 && seen.cuts > 10 && seen.losses > 0, "{seen:?}");
 }
 
 /// After an idle time the estimate starts over (thesis, section 4.2.3).
@@ -238,16 +213,10 @@ pub(crate) fn odctcp_in_the_kernel_starts_over_after_an_idle_time() {
         });
     });
     let config = odctcp::Config::default();
-    let seen = check(&connections, |mss| {
-        Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
-    });
+    let seen =
+        check(&connections, |mss| Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap());
     assert!(!seen.idle.is_empty(), "{seen:?}");
-    assert!(
-        seen.idle
-            .iter()
-            .all(|&(before, after)| before > 0 && after == 0),
-        "{seen:?}"
-    );
+    assert!(seen.idle.iter().all(|&(before, after)| before > 0 && after == 0), "{seen:?}");
 }
 
 /// Packets: far fewer than the window would have.
@@ -287,9 +256,7 @@ pub(crate) fn a_window_stays_within_the_limit_of_the_route() {
 pub(crate) fn odctcp_in_the_kernel_follows_transport_ack_by_ack() {
     let connections = record("tg_odctcp_snd", "reno", 1);
     let config = odctcp::Config::default();
-    check_both(&connections, |mss| {
-        Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
-    });
+    check_both(&connections, |mss| Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap());
 }
 
 pub(crate) fn ecn_star_in_the_kernel_follows_transport_ack_by_ack() {
@@ -311,12 +278,7 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
         let mut due = None;
         let mut in_recovery = false;
         for (number, Recorded { step, marked, cwnd }) in steps.iter().enumerate() {
-            let place = || {
-                format!(
-                    "step {number} of {}: {step:?}, {marked} marked",
-                    steps.len()
-                )
-            };
+            let place = || format!("step {number} of {}: {step:?}, {marked} marked", steps.len());
             match step.kind {
                 Kind::Cut => {
                     let cut = due.take();
@@ -338,16 +300,8 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
                         delivered: step.bytes * mss,
                         flight: 0,
                         echo: step.flags.has(Flags::ECHO),
-                        kind: if advances {
-                            AckKind::Advance
-                        } else {
-                            AckKind::Other
-                        },
-                        phase: if in_recovery {
-                            Phase::FastRecovery
-                        } else {
-                            Phase::Open
-                        },
+                        kind: if advances { AckKind::Advance } else { AckKind::Other },
+                        phase: if in_recovery { Phase::FastRecovery } else { Phase::Open },
                         may_grow: false,
                     });
                     due = (is_reduced != Reaction::None).then(|| rule.ssthresh());
@@ -372,8 +326,5 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
             }
         }
     }
-    assert!(
-        acks > 300 && cuts > 10 && losses > 0,
-        "{acks} ACKs, {cuts} cuts, {losses} losses"
-    );
+    assert!(acks > 300 && cuts > 10 && losses > 0, "{acks} ACKs, {cuts} cuts, {losses} losses");
 }

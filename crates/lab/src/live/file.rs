@@ -80,10 +80,7 @@ mod tests {
     #[test]
     fn what_is_left_out_is_the_default() {
         let config = read_switch("a.toml", PORT).unwrap();
-        let expected = Config {
-            ports: config.ports.clone(),
-            ..Config::new()
-        };
+        let expected = Config { ports: config.ports.clone(), ..Config::new() };
         assert_eq!(config, expected);
     }
 
@@ -99,10 +96,7 @@ mod tests {
         assert_eq!(pair.0.value("threshold").as_deref(), Some("30KB"));
         let over =
             "buffer = { kind = \"pfc\", egress = { kind = \"per-port\", limit = \"50KB\" } }";
-        assert!(matches!(
-            read(over).unwrap().buffer,
-            buffer::Config::PfcOver(_)
-        ));
+        assert!(matches!(read(over).unwrap().buffer, buffer::Config::PfcOver(_)));
     }
 
     #[test]
@@ -138,18 +132,8 @@ mod tests {
                 (2, 20),
                 "allowed: one that serves a queue strictly first",
             ),
-            (
-                "sead = 1",
-                "unknown key `sead`",
-                (2, 1),
-                "did you mean `seed`?",
-            ),
-            (
-                "dscp = { queues = \"x\" }",
-                "`queues`: `x` cannot be read",
-                (2, 19),
-                "accepted: ",
-            ),
+            ("sead = 1", "unknown key `sead`", (2, 1), "did you mean `seed`?"),
+            ("dscp = { queues = \"x\" }", "`queues`: `x` cannot be read", (2, 19), "accepted: "),
         ];
         for (lines, message, position, help) in cases {
             let problem = read(lines).unwrap_err();

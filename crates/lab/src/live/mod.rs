@@ -52,13 +52,7 @@ impl HostNoise {
 
     /// What is wrong with it, if anything is.
     pub fn complaint(&self) -> Option<String> {
-        let Self {
-            lateness,
-            lost,
-            stolen,
-            missed,
-            beyond_memory,
-        } = *self;
+        let Self { lateness, lost, stolen, missed, beyond_memory } = *self;
         if beyond_memory > 0 {
             return Some(format!(
                 "{beyond_memory} frames were dropped that the scenario's buffer had room for: the switch keeps {} \

@@ -93,19 +93,13 @@ fn check(setup: &Setup) -> Result<(), String> {
         return Err(only("topology", "a star: [topology] with kind = \"star\""));
     }
     if setup.nic.is_some() {
-        return Err(only(
-            "nic",
-            "hosts without it: their ports are the kernel's",
-        ));
+        return Err(only("nic", "hosts without it: their ports are the kernel's"));
     }
     if setup.tagging.is_some() {
         return Err(only("transport.tagging", "hosts without tags"));
     }
     if !setup.host_delay.values.is_empty() {
-        return Err(only(
-            "transport.host_delay",
-            "cables with a delay: topology.host_delays",
-        ));
+        return Err(only("transport.host_delay", "cables with a delay: topology.host_delays"));
     }
     if !setup.pauses.is_empty() {
         let allowed = "sources without pauses; `messages` runs in the simulator";
@@ -231,26 +225,14 @@ mod tests {
     fn rules_have_their_own_congestion_control_where_it_is_loaded() {
         let first = |rule, echo| candidates(rule, echo).map(|(names, ecn)| (names[0], ecn));
         assert_eq!(first("dctcp", Echo::Dctcp), Some(("tg_dctcp", true)));
-        assert_eq!(
-            first("odctcp", Echo::Rfc3168),
-            Some(("tg_odctcp_snd", true))
-        );
-        assert_eq!(
-            first("ecn-star", Echo::Rfc3168),
-            Some(("tg_ecn_star", true))
-        );
-        assert_eq!(
-            first("rfc3168", Echo::Odctcp),
-            Some(("tg_odctcp_rcv", true))
-        );
+        assert_eq!(first("odctcp", Echo::Rfc3168), Some(("tg_odctcp_snd", true)));
+        assert_eq!(first("ecn-star", Echo::Rfc3168), Some(("tg_ecn_star", true)));
+        assert_eq!(first("rfc3168", Echo::Odctcp), Some(("tg_odctcp_rcv", true)));
         assert_eq!(first("rfc3168", Echo::Rfc3168), Some(("reno", true)));
         assert_eq!(first("reno", Echo::Rfc3168), Some(("reno", false)));
         assert_eq!(first("dcqcn", Echo::Rfc3168), None);
         // Without anything loaded there is the kernel's own, if it has one.
         let last = |rule| candidates(rule, Echo::Rfc3168).and_then(|(names, _)| names.last());
-        assert_eq!(
-            (last("dctcp"), last("ecn-star")),
-            (Some(&"dctcp"), Some(&"reno"))
-        );
+        assert_eq!((last("dctcp"), last("ecn-star")), (Some(&"dctcp"), Some(&"reno")));
     }
 }

@@ -35,10 +35,7 @@ pub(super) fn record(
     counters.retransmissions = live.kernels.retransmissions;
     counters.timeouts = live.kernels.timeouts;
     // From a host to the switch, and from the switch to a host.
-    counters.packet_hops = ports
-        .iter()
-        .map(|port| port.received.packets + port.sent.packets)
-        .sum();
+    counters.packet_hops = ports.iter().map(|port| port.received.packets + port.sent.packets).sum();
     let observe = &built.setup.observe;
     let links = (0..built.ports.len() as u32).map(LinkId);
     for link in links {
@@ -84,9 +81,7 @@ fn series(progress: &Progress) -> Series {
     let traces = flows.map(|(flow, bytes)| Trace {
         of: format!("flow {flow}"),
         quantity: Quantity::Goodput,
-        values: iter::once(f64::NAN)
-            .chain(bytes.iter().map(speed))
-            .collect(),
+        values: iter::once(f64::NAN).chain(bytes.iter().map(speed)).collect(),
     });
     Series {
         from_ps: progress.sampling.from.as_ps(),
@@ -152,11 +147,7 @@ fn link(name: &str, rate: Rate, per_packet: u64, seen: &ObservedPort) -> Link {
     let (packets, bytes) = (seen.packets(), seen.bytes());
     let payload = bytes.saturating_sub(packets * per_packet);
     // One that was watched for no time has no speed.
-    let nothing = if seen.span > Span::ZERO {
-        0.0
-    } else {
-        f64::NAN
-    };
+    let nothing = if seen.span > Span::ZERO { 0.0 } else { f64::NAN };
     let speed =
         |bytes| Rate::from_bytes_over(bytes, seen.span).map_or(nothing, |r| real(r.as_bps()));
     Link {

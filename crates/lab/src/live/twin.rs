@@ -55,21 +55,13 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
     let mut add = |what: String, live: Option<f64>, simulated: Option<f64>| {
         let known = |value: Option<f64>| value.filter(|value| value.is_finite());
         if let (Some(live), Some(simulated)) = (known(live), known(simulated)) {
-            lines.push(Line {
-                what,
-                live,
-                simulated,
-            });
+            lines.push(Line { what, live, simulated });
         }
     };
     for (of_live, of_sim) in live.links.iter().zip(&simulated.links) {
         let goodput = |bps: f64| Some(bps / 1e6);
         let what = format!("{} goodput, Mb/s", of_live.name);
-        add(
-            what,
-            goodput(of_live.goodput_bps),
-            goodput(of_sim.goodput_bps),
-        );
+        add(what, goodput(of_live.goodput_bps), goodput(of_sim.goodput_bps));
     }
     let mut services: Vec<u8> = live.flows.iter().map(|flow| flow.service).collect();
     services.sort_unstable();
@@ -86,35 +78,23 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
         let name = format!("{} q{}", of_live.port, of_live.queue);
         let kilobytes = |bytes: f64| Some(bytes / 1e3);
         let [live_bytes, sim_bytes] = [of_live, of_sim].map(|queue| &queue.bytes);
-        add(
-            format!("{name} mean, KB"),
-            kilobytes(live_bytes.mean),
-            kilobytes(sim_bytes.mean),
-        );
+        add(format!("{name} mean, KB"), kilobytes(live_bytes.mean), kilobytes(sim_bytes.mean));
         let [live_p95, sim_p95] = [live_bytes, sim_bytes].map(|bytes| quantile(bytes, 0.95));
-        add(
-            format!("{name} p95, KB"),
-            live_p95.and_then(kilobytes),
-            sim_p95.and_then(kilobytes),
-        );
+        add(format!("{name} p95, KB"), live_p95.and_then(kilobytes), sim_p95.and_then(kilobytes));
         let marks = |queue: &tidegate_report::record::Queue| {
             let marks: u64 = queue.marks.values().sum();
             Some(100.0 * real(marks) / real(queue.sent.max(1)))
         };
         add(format!("{name} marked, %"), marks(of_live), marks(of_sim));
     }
-    for (name, of) in [
-        ("round trip mean, us", mean as fn(&[f64]) -> Option<f64>),
-        ("round trip p99, us", p99),
-    ] {
+    for (name, of) in
+        [("round trip mean, us", mean as fn(&[f64]) -> Option<f64>), ("round trip p99, us", p99)]
+    {
         let [of_live, of_sim] = [live, simulated].map(|record| of(&round_trips(record)));
         add(name.to_owned(), of_live, of_sim);
     }
     for (name, of) in [
-        (
-            "completion time mean, us",
-            mean as fn(&[f64]) -> Option<f64>,
-        ),
+        ("completion time mean, us", mean as fn(&[f64]) -> Option<f64>),
         ("completion time p99, us", p99),
     ] {
         let [of_live, of_sim] = [live, simulated].map(|record| of(&completions(record)));
@@ -140,11 +120,7 @@ fn round_trips(record: &Record) -> Vec<f64> {
 /// Of flows that count.
 fn completions(record: &Record) -> Vec<f64> {
     let flows = record.flows.iter().filter(|flow| flow.counts);
-    sorted(
-        flows
-            .filter_map(|flow| flow.fct_ps)
-            .map(|ps| real(ps) / 1e6),
-    )
+    sorted(flows.filter_map(|flow| flow.fct_ps).map(|ps| real(ps) / 1e6))
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -175,11 +151,7 @@ mod tests {
 
     #[test]
     fn a_ratio_needs_something_to_divide_by() {
-        let line = |live, simulated| Line {
-            what: String::new(),
-            live,
-            simulated,
-        };
+        let line = |live, simulated| Line { what: String::new(), live, simulated };
         assert_eq!(line(3.0, 2.0).ratio(), Some(1.5));
         assert_eq!(line(3.0, 0.0).ratio(), None);
     }

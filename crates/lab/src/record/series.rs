@@ -38,11 +38,7 @@ pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
     for port in &seen.port_flows {
         add_port_flows(&mut traces, port, &seen.flows, built);
     }
-    Series {
-        from_ps: seen.from.as_ps(),
-        interval_ps: seen.interval.as_ps(),
-        traces,
-    }
+    Series { from_ps: seen.from.as_ps(), interval_ps: seen.interval.as_ps(), traces }
 }
 
 /// Adds a trace, unless it has no value at all.
@@ -55,11 +51,7 @@ fn add(
     let values = values.map(|value| value.unwrap_or(f64::NAN));
     let values = values.collect::<Vec<_>>();
     if values.iter().any(|value| !value.is_nan()) {
-        traces.push(Trace {
-            of: of.to_owned(),
-            quantity,
-            values,
-        });
+        traces.push(Trace { of: of.to_owned(), quantity, values });
     }
 }
 
@@ -70,12 +62,8 @@ fn add_queue(traces: &mut Vec<Trace>, queue: &QueueSeries, built: &Built) {
     };
     trace(Quantity::QueueBytes, |sample| Some(sample.bytes.into()));
     trace(Quantity::QueuePackets, |sample| Some(sample.packets.into()));
-    trace(Quantity::Threshold, |sample| {
-        sample.threshold.map(f64::from)
-    });
-    trace(Quantity::Capacity, |sample| {
-        sample.capacity.map(|rate| real(rate.as_bps()))
-    });
+    trace(Quantity::Threshold, |sample| sample.threshold.map(f64::from));
+    trace(Quantity::Capacity, |sample| sample.capacity.map(|rate| real(rate.as_bps())));
 }
 
 /// How many flows are at a port, and what each class and each chosen flow has waiting there.
@@ -91,13 +79,9 @@ fn add_port_flows(
         add(traces, &format!("{of}{part}"), quantity, values);
     };
     trace("", Quantity::ActiveFlows, |sample| sample.active.into());
-    trace("", Quantity::Connections, |sample| {
-        sample.connections.into()
-    });
+    trace("", Quantity::Connections, |sample| sample.connections.into());
     trace(" small", Quantity::QueueBytes, |sample| real(sample.small));
-    trace(" medium", Quantity::QueueBytes, |sample| {
-        real(sample.medium)
-    });
+    trace(" medium", Quantity::QueueBytes, |sample| real(sample.medium));
     trace(" large", Quantity::QueueBytes, |sample| real(sample.large));
     for (flow, waiting) in flows.iter().zip(&port.waiting) {
         let of = format!("{of} {}", flow_name(flow));
@@ -117,10 +101,7 @@ fn link_rate(link: &LinkSeries, interval: Span, built: &Built) -> Trace {
 
 fn since_last(samples: usize, rates: impl Iterator<Item = Option<Rate>>) -> Vec<f64> {
     let rates = rates.map(|rate| rate.map_or(0.0, |rate| real(rate.as_bps())));
-    std::iter::once(f64::NAN)
-        .chain(rates)
-        .take(samples)
-        .collect()
+    std::iter::once(f64::NAN).chain(rates).take(samples).collect()
 }
 
 fn flow_name(flow: &FlowSeries) -> String {
@@ -153,9 +134,7 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
     };
     trace_tcp(Quantity::Rto, |tcp| Some(seconds(tcp.rto)));
     trace_tcp(Quantity::Rtt, |tcp| tcp.rtt.map(seconds));
-    trace_tcp(Quantity::RttVariation, |tcp| {
-        tcp.rtt.map(|_| seconds(tcp.rtt_variation))
-    });
+    trace_tcp(Quantity::RttVariation, |tcp| tcp.rtt.map(|_| seconds(tcp.rtt_variation)));
     // Without a limit to slow start there is nothing to draw.
     trace_tcp(Quantity::Ssthresh, |tcp| {
         (tcp.ssthresh < NO_THRESHOLD).then(|| f64::from(tcp.ssthresh))
@@ -178,20 +157,9 @@ const NO_THRESHOLD: u32 = 1 << 30;
 fn tcp(sample: &FlowSample) -> Option<Tcp> {
     match sample.sender? {
         SenderSample::Dcqcn { .. } => None,
-        SenderSample::Tcp {
-            cwnd,
-            ssthresh,
-            rtt,
-            rtt_variation,
-            rto,
-            ..
-        } => Some(Tcp {
-            cwnd,
-            ssthresh,
-            rtt,
-            rtt_variation,
-            rto,
-        }),
+        SenderSample::Tcp { cwnd, ssthresh, rtt, rtt_variation, rto, .. } => {
+            Some(Tcp { cwnd, ssthresh, rtt, rtt_variation, rto })
+        }
     }
 }
 

@@ -54,10 +54,7 @@ const BUSY: &str = r#"
 "#;
 
 fn made(text: &str, overrides: &[&str]) -> (Experiment, Built, Outcome, Record) {
-    let overrides = overrides
-        .iter()
-        .map(|&text| text.to_owned())
-        .collect::<Vec<_>>();
+    let overrides = overrides.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let scenario = Scenario::parse("test", text, &overrides).unwrap();
     let experiment = scenario.plan().unwrap().remove(0);
     let built = experiment.build().unwrap();
@@ -83,18 +80,9 @@ fn flows_have_the_classes_and_times_of_the_simulators_own_statistics() {
             let flows = || record.flows.iter().filter(|flow| flow.class == class);
             let mut times = flows().filter_map(|flow| flow.fct_ps).collect::<Vec<_>>();
             times.sort_unstable();
-            let expected = own
-                .times()
-                .iter()
-                .copied()
-                .map(Span::as_ps)
-                .collect::<Vec<_>>();
+            let expected = own.times().iter().copied().map(Span::as_ps).collect::<Vec<_>>();
             assert_eq!(times, expected, "{convention}");
-            assert_eq!(
-                flows().count() - times.len(),
-                own.unfinished(),
-                "{convention}"
-            );
+            assert_eq!(flows().count() - times.len(), own.unfinished(), "{convention}");
             seen += usize::from(!times.is_empty());
         }
         assert!(seen >= 2, "{convention} has flows of {seen} classes only");
@@ -120,20 +108,11 @@ fn the_convention_chooses_the_percentile() {
 #[test]
 fn a_record_says_how_shared_buffers_were_served() {
     let (.., apart) = made(BUSY, &[]);
-    assert!(
-        apart.counters.engine.is_empty(),
-        "per-port buffers share nothing"
-    );
+    assert!(apart.counters.engine.is_empty(), "per-port buffers share nothing");
     let (.., record) = made(BUSY, &["switch.buffer.kind=dynamic-threshold"]);
     let steps = ["bounded-steps", "coupled-steps", "wide-buckets"];
     assert!(!record.counters.engine.is_empty());
-    assert!(
-        record
-            .counters
-            .engine
-            .keys()
-            .all(|key| steps.contains(&key.as_str()))
-    );
+    assert!(record.counters.engine.keys().all(|key| steps.contains(&key.as_str())));
 }
 
 #[test]
@@ -141,10 +120,7 @@ fn a_record_says_what_the_run_counted() {
     let (experiment, built, outcome, record) = made(BUSY, &[]);
     assert_eq!(record.run.id, experiment.id);
     assert_eq!(record.run.command, "again");
-    assert_eq!(
-        record.run.fingerprint,
-        format!("{:016x}", outcome.fingerprint())
-    );
+    assert_eq!(record.run.fingerprint, format!("{:016x}", outcome.fingerprint()));
     assert_eq!(record.run.end, End::TimeUp);
     assert_eq!(record.run.ended_at_ps, 60_000_000_000);
     let ports = || outcome.ports.iter().flatten();
@@ -155,25 +131,12 @@ fn a_record_says_what_the_run_counted() {
     assert_eq!(record.counters.drops.values().sum::<u64>(), drops);
     assert!(record.counters.marks.values().all(|&count| count > 0));
     assert_eq!(record.counters.started, 61);
-    let retransmissions = record
-        .flows
-        .iter()
-        .map(|flow| u64::from(flow.retransmissions));
-    assert_eq!(
-        record.counters.retransmissions,
-        retransmissions.sum::<u64>()
-    );
+    let retransmissions = record.flows.iter().map(|flow| u64::from(flow.retransmissions));
+    assert_eq!(record.counters.retransmissions, retransmissions.sum::<u64>());
     // All queues are observed, so that together they have marked and dropped everything.
-    let by_queues = record
-        .queues
-        .iter()
-        .flat_map(|queue| queue.marks.values())
-        .sum::<u64>();
+    let by_queues = record.queues.iter().flat_map(|queue| queue.marks.values()).sum::<u64>();
     assert_eq!(by_queues, marks);
-    assert_eq!(
-        record.queues[0].port,
-        built.ports[outcome.observed.queues[0].0.index()]
-    );
+    assert_eq!(record.queues[0].port, built.ports[outcome.observed.queues[0].0.index()]);
     assert_eq!(record.links.len(), outcome.links.len());
     assert_eq!(record.run.scheme, "mq-ecn");
     // What a link carried, the queues of its port have sent.
@@ -193,26 +156,16 @@ fn a_record_says_what_the_run_counted() {
 fn flows_are_measured_against_the_ideal_and_by_the_window() {
     let (_, built, outcome, record) = made(BUSY, &[]);
     let ideals = Ideals::new(&built.setup).unwrap();
-    let endless = record
-        .flows
-        .iter()
-        .filter(|flow| flow.bytes.is_none())
-        .collect::<Vec<_>>();
+    let endless = record.flows.iter().filter(|flow| flow.bytes.is_none()).collect::<Vec<_>>();
     assert_eq!(endless.len(), 1);
     assert_eq!((endless[0].ideal_ps, endless[0].fct_ps), (None, None));
     for flow in &record.flows {
         assert_eq!(flow.ideal_ps, ideals.time(flow.number).map(Span::as_ps));
-        assert!(
-            flow.fct_ps.is_none_or(|fct| Some(fct) >= flow.ideal_ps),
-            "{flow:?}"
-        );
+        assert!(flow.fct_ps.is_none_or(|fct| Some(fct) >= flow.ideal_ps), "{flow:?}");
         assert_eq!(flow.counts, flow.number >= 5);
         assert_eq!(flow.src, built.setup.flows[flow.number as usize].src.0);
     }
-    assert_eq!(
-        record.flows.iter().filter(|flow| flow.source == 1).count(),
-        1
-    );
+    assert_eq!(record.flows.iter().filter(|flow| flow.source == 1).count(), 1);
     for (flow, seen) in record.flows.iter().zip(&outcome.observed.flows) {
         assert_eq!(flow.received, Some(seen.received));
     }
@@ -275,20 +228,8 @@ fn samples_become_traces_of_one_length() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     let samples = outcome.observed.series.as_ref().unwrap().len();
     assert!(samples > 100);
-    assert!(
-        record
-            .series
-            .traces
-            .iter()
-            .all(|trace| trace.values.len() == samples)
-    );
-    let has = |quantity| {
-        record
-            .series
-            .traces
-            .iter()
-            .any(|trace| trace.quantity == quantity)
-    };
+    assert!(record.series.traces.iter().all(|trace| trace.values.len() == samples));
+    let has = |quantity| record.series.traces.iter().any(|trace| trace.quantity == quantity);
     for quantity in [
         Quantity::ActiveFlows,
         Quantity::Alpha,
@@ -304,16 +245,9 @@ fn samples_become_traces_of_one_length() {
         assert!(has(quantity), "{quantity:?}");
     }
     let active = &record.series.traces[0];
-    assert_eq!(
-        (active.of.as_str(), active.quantity),
-        ("network", Quantity::ActiveFlows)
-    );
+    assert_eq!((active.of.as_str(), active.quantity), ("network", Quantity::ActiveFlows));
     // The long flow never ends, and the window of a flow that is over is not a number.
-    let windows = record
-        .series
-        .traces
-        .iter()
-        .filter(|trace| trace.quantity == Quantity::Window);
+    let windows = record.series.traces.iter().filter(|trace| trace.quantity == Quantity::Window);
     let over = windows.filter(|trace| trace.values.last().is_some_and(|value| value.is_nan()));
     assert!(over.count() > 5);
 }
@@ -323,12 +257,7 @@ fn probes_are_distinguished_by_their_series() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     assert_eq!(record.probes.len(), outcome.probes[0].len());
     assert!(record.probes.len() > 50);
-    assert!(
-        record
-            .probes
-            .iter()
-            .all(|probe| probe.series == 0 && probe.rtt_ps >= 100_000_000)
-    );
+    assert!(record.probes.iter().all(|probe| probe.series == 0 && probe.rtt_ps >= 100_000_000));
 }
 
 #[test]
@@ -336,20 +265,12 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     for (queue, (_, seen)) in record.queues.iter().zip(&outcome.observed.queues) {
         let pairs = &queue.bytes.quantiles;
-        assert!(
-            pairs.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1),
-            "{pairs:?}"
-        );
+        assert!(pairs.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{pairs:?}");
         assert_eq!(pairs.last().map(|pair| pair.0), Some(1.0));
         assert_eq!(pairs.last().map(|pair| pair.1), Some(queue.bytes.max));
         assert_eq!(Some(queue.bytes.mean), weighted_mean(&seen.bytes));
     }
-    assert!(
-        record
-            .queues
-            .iter()
-            .any(|queue| queue.bytes.quantiles.len() > 10)
-    );
+    assert!(record.queues.iter().any(|queue| queue.bytes.quantiles.len() > 10));
     let empty = distribution(&tidegate_sim::observe::Histogram::default());
     assert!(empty.quantiles.is_empty() && empty.max.total_cmp(&0.0).is_eq());
     assert!(PROBABILITIES.is_sorted());
@@ -358,13 +279,8 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
 #[test]
 fn a_run_that_stalls_says_what_it_waits_for() {
     // Nothing but ACKs fits into the buffer, not even a probe, so that nothing is ever delivered.
-    let (_, _, _, record) = made(
-        BUSY,
-        &[
-            "switch.buffer={ kind = \"per-port\", limit = \"50B\" }",
-            "measure.end=none",
-        ],
-    );
+    let (_, _, _, record) =
+        made(BUSY, &["switch.buffer={ kind = \"per-port\", limit = \"50B\" }", "measure.end=none"]);
     let End::Stalled(why) = &record.run.end else {
         panic!("{:?}", record.run.end);
     };
@@ -410,10 +326,7 @@ fn the_time_of_small_flows_in_the_queue_of_their_host_is_noted_if_it_is_most_of_
     // The flow without end, which does not count, is one packet at a time.
     let (fq, waited) = percent(&[]);
     assert_eq!(fq, None);
-    assert!(
-        waited > Some(Span::ZERO) && waited < Some(Span::from_us(10)),
-        "{waited:?}"
-    );
+    assert!(waited > Some(Span::ZERO) && waited < Some(Span::from_us(10)), "{waited:?}");
     // Ports that the file describes are not measured.
     assert_eq!(percent(&["nic={}"]), (None, None));
 }

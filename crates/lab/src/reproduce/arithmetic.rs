@@ -47,11 +47,7 @@ mod tests {
     use super::*;
 
     fn value(interval: u32, counts: u32, take: FromErrors) -> Option<f64> {
-        let division = Division {
-            interval,
-            counts,
-            take,
-        };
+        let division = Division { interval, counts, take };
         division.value()
     }
 

@@ -33,29 +33,14 @@ pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
                 Axis::linear("share", ""),
                 cdf(*of, &records),
             ),
-            Draws::Series {
-                quantity,
-                subject,
-                from,
-                to,
-            } => (
+            Draws::Series { quantity, subject, from, to } => (
                 Kind::Trace,
                 Axis::linear("time", "s"),
                 Axis::linear(quantity.name().replace('-', " "), quantity.unit()),
                 traces(*quantity, subject, (from.as_ref(), to.as_ref()), &records),
             ),
-            Draws::Line {
-                y,
-                x,
-                normalise,
-                published,
-            } => {
-                let curves = Curves {
-                    y,
-                    x,
-                    normalise: normalise.as_deref(),
-                    records: &records,
-                };
+            Draws::Line { y, x, normalise, published } => {
+                let curves = Curves { y, x, normalise: normalise.as_deref(), records: &records };
                 let mut lines = curves.measured();
                 if published.is_empty() {
                     curves.add_claims(&figure.claims, &mut lines);
@@ -78,10 +63,7 @@ pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
             y,
             lines,
             notes: Vec::new(),
-            commands: records
-                .iter()
-                .map(|record| record.run.command.clone())
-                .collect(),
+            commands: records.iter().map(|record| record.run.command.clone()).collect(),
         }
     };
     let charts = figure.plots.iter().enumerate().map(chart);
@@ -135,9 +117,7 @@ fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
         };
         let flows = record.flows.iter().filter(|flow| flow.counts);
         let flows = flows.filter(|flow| class.is_none_or(|class| class == flow.class));
-        flows
-            .filter_map(|flow| flow.fct_ps.map(|time| time as f64 / 1e12))
-            .collect()
+        flows.filter_map(|flow| flow.fct_ps.map(|time| time as f64 / 1e12)).collect()
     };
     let line = |(hue, label): (usize, &str)| {
         let own = records.iter().filter(|record| record.run.label == label);
@@ -234,11 +214,7 @@ impl Curves<'_> {
     /// The line of a point: what it sets beside the number that is along the axis.
     fn line_name(&self, record: &Record) -> String {
         let name = |setting: &Setting| {
-            if setting.key == self.x {
-                number_in(&setting.value).1
-            } else {
-                setting.value.clone()
-            }
+            if setting.key == self.x { number_in(&setting.value).1 } else { setting.value.clone() }
         };
         let mut names: Vec<String> = record.run.point.iter().map(name).collect();
         names.retain(|name| !name.is_empty());
@@ -277,9 +253,8 @@ impl Curves<'_> {
         }
         let line = |(hue, place): (usize, usize)| {
             let own = self.records.iter().copied();
-            let own: Vec<&Record> = own
-                .filter(|record| self.line_name(record) == names[place])
-                .collect();
+            let own: Vec<&Record> =
+                own.filter(|record| self.line_name(record) == names[place]).collect();
             Line {
                 marks: self.marks(&own),
                 hue,
@@ -294,16 +269,12 @@ impl Curves<'_> {
     }
 
     fn marks(&self, own: &[&Record]) -> Vec<Mark> {
-        let mut places: Vec<f64> = own
-            .iter()
-            .filter_map(|record| self.place(record).map(|(place, _)| place))
-            .collect();
+        let mut places: Vec<f64> =
+            own.iter().filter_map(|record| self.place(record).map(|(place, _)| place)).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
         let mark = |&x: &f64| {
-            let here = own
-                .iter()
-                .filter(|record| self.place(record).is_some_and(|at| at.0 == x));
+            let here = own.iter().filter(|record| self.place(record).is_some_and(|at| at.0 == x));
             let values: Vec<f64> = here.filter_map(|record| self.value(record)).collect();
             let interval = student::interval(&values);
             Some(Mark {
@@ -352,10 +323,7 @@ impl Curves<'_> {
         let (value, within) = (value.value, within.value);
         let mark = |of: &str, y: f64, interval: (f64, f64)| {
             let (x, line) = position(of)?;
-            let mark = Mark {
-                interval: Some(interval),
-                ..Mark::new(x, y)
-            };
+            let mark = Mark { interval: Some(interval), ..Mark::new(x, y) };
             Some((line, mark))
         };
         match (&claim.against, self.normalise) {
@@ -419,12 +387,7 @@ fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
     }
     let beside = lines.iter().find(|line| line.name == measured);
     let hue = beside.map_or(lines.len(), |line| line.hue);
-    lines.push(Line {
-        name,
-        hue,
-        marks: vec![mark],
-        origin: Origin::Published,
-    });
+    lines.push(Line { name, hue, marks: vec![mark], origin: Origin::Published });
 }
 
 #[cfg(test)]
@@ -438,19 +401,14 @@ mod tests {
     fn a_point_is_placed_by_the_number_in_its_name() {
         assert_eq!(number_in("0.8"), ("0.8", String::new()));
         assert_eq!(number_in("interval 100us"), ("100us", "interval".into()));
-        assert_eq!(
-            number_in("2x, 90th percentile"),
-            ("2", "90th percentile".into())
-        );
+        assert_eq!(number_in("2x, 90th percentile"), ("2", "90th percentile".into()));
         assert_eq!(number_in("RED-Tail"), ("RED-Tail", String::new()));
     }
 
     /// A run of TCN's sixth figure, whose one small flow takes so long.
     fn run(load: &str, scheme: &str, us: u64) -> Record {
-        let setting = |key: &str, value: &str| Setting {
-            key: key.to_owned(),
-            value: value.to_owned(),
-        };
+        let setting =
+            |key: &str, value: &str| Setting { key: key.to_owned(), value: value.to_owned() };
         let json = serde_json::json!({
             "run": {
                 "id": format!("{scheme}-{load}"), "label": format!("load {load}, {scheme}"),

@@ -149,11 +149,7 @@ impl Claim {
             of: put(&self.of),
             against: self.against.as_ref().map(put),
             take: Take::Each,
-            paper: Published::About {
-                value: value.clone(),
-                within: within.clone(),
-                neutral: None,
-            },
+            paper: Published::About { value: value.clone(), within: within.clone(), neutral: None },
             ..self.clone()
         }
     }
@@ -195,11 +191,7 @@ impl Published {
     fn words(&self) -> String {
         match self {
             Self::About { value, within, .. } => format!("{value}, within {within}"),
-            Self::Bound {
-                side,
-                number,
-                is_strict,
-            } => {
+            Self::Bound { side, number, is_strict } => {
                 let side = match (side, is_strict) {
                     (Side::AtMost, false) => "at most",
                     (Side::AtMost, true) => "below",
@@ -287,11 +279,7 @@ impl Fields {
         ];
         let bounds = bounds.into_iter().filter_map(|(written, side, is_strict)| {
             let (at, number) = number(written?);
-            let bound = Published::Bound {
-                side,
-                number,
-                is_strict,
-            };
+            let bound = Published::Bound { side, number, is_strict };
             Some((bound, at))
         });
         let mut said: Vec<(Published, Range<usize>)> = bounds.collect();
@@ -311,10 +299,8 @@ impl Fields {
         }
         match (self.points.take(), &within) {
             (Some(points), Some((_, within))) => {
-                let curve = Published::Curve {
-                    within: within.clone(),
-                    points: points.get_ref().0.clone(),
-                };
+                let curve =
+                    Published::Curve { within: within.clone(), points: points.get_ref().0.clone() };
                 said.push((curve, points.span()));
             }
             (Some(points), None) if has_no_tolerance => {
@@ -331,11 +317,7 @@ impl Fields {
                 }
                 (Paper::One(value), Some(within)) => {
                     let neutral = self.neutral.take().map(Spanned::into_inner);
-                    let about = Published::About {
-                        value,
-                        within,
-                        neutral,
-                    };
+                    let about = Published::About { value, within, neutral };
                     said.push((about, at));
                 }
                 (Paper::One(_), None) if has_no_tolerance && !is_untestable => {

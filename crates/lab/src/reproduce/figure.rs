@@ -144,9 +144,7 @@ impl Figure {
             let name = |claim: &Spanned<String>| format!("{}@{}", claim.get_ref(), trial.name);
             trial.claims.iter().map(name).collect::<Vec<_>>()
         };
-        claims
-            .chain(self.trials.iter().flat_map(of_trial))
-            .collect()
+        claims.chain(self.trials.iter().flat_map(of_trial)).collect()
     }
 
     /// That claims and plots are about points of the scenario.
@@ -177,10 +175,7 @@ impl Figure {
             quote::check(finding, self, labels)?;
         }
         self.check_trials(&known, &fits)?;
-        let wrong = |message: String| Wrong {
-            message,
-            span: 0..0,
-        };
+        let wrong = |message: String| Wrong { message, span: 0..0 };
         for plot in &self.plots {
             if !fits(&plot.of) {
                 let message = format!("no point of the sweep fits the plot's `{}`", plot.of);
@@ -194,9 +189,7 @@ impl Figure {
                 return Err(wrong(format!("{message}; there are: {}", keys.join(", "))));
             }
             if let Some(base) = normalise
-                && !labels
-                    .iter()
-                    .any(|label| label.split(", ").any(|part| part == base))
+                && !labels.iter().any(|label| label.split(", ").any(|part| part == base))
             {
                 return Err(wrong(format!("no label has the part `{base}`{}", known())));
             }
@@ -215,10 +208,7 @@ impl Figure {
         fits: &dyn Fn(&str) -> bool,
     ) -> Result<(), Wrong> {
         for (number, claim) in self.claims.iter().enumerate() {
-            let wrong = |message| Wrong {
-                message,
-                span: claim.span.clone(),
-            };
+            let wrong = |message| Wrong { message, span: claim.span.clone() };
             let is_same = |other: &Claim| claim.name.is_some() && other.name == claim.name;
             if let (Some(name), true) = (&claim.name, self.claims[..number].iter().any(is_same)) {
                 return Err(wrong(format!("two claims have the name `{name}`")));
@@ -257,10 +247,9 @@ impl Figure {
                     span: name.span(),
                 });
             }
-            if let (Some(only), Some(name)) = (
-                trial.only.iter().find(|only| !fits(only)),
-                trial.claims.first(),
-            ) {
+            if let (Some(only), Some(name)) =
+                (trial.only.iter().find(|only| !fits(only)), trial.claims.first())
+            {
                 return Err(Wrong {
                     message: format!("no point fits `{only}` of a trial{}", known()),
                     span: name.span(),
@@ -321,14 +310,9 @@ impl FigureFields {
         };
         let of_setup = paper::joint_trials(&self.id);
         if of_setup.is_empty() {
-            let message = format!(
-                "`{}` is of no setup whose figures have trials in common",
-                self.id
-            );
-            return Err(Wrong {
-                message,
-                span: joint.span(),
-            });
+            let message =
+                format!("`{}` is of no setup whose figures have trials in common", self.id);
+            return Err(Wrong { message, span: joint.span() });
         }
         let Joint { claims, only } = joint.into_inner();
         trials.extend(of_setup.into_iter().map(|trial| Trial {
@@ -387,10 +371,8 @@ impl PlotFields {
     /// What is wrong with keys that plots of another kind have; those in the match below are needed or refused
     /// there.
     fn unused(&self) -> Option<String> {
-        let of_line = [
-            ("normalise", self.normalise.is_some()),
-            ("published", !self.published.is_empty()),
-        ];
+        let of_line =
+            [("normalise", self.normalise.is_some()), ("published", !self.published.is_empty())];
         let of_series = [("from", self.from.is_some()), ("to", self.to.is_some())];
         let first = |keys: &[(&'static str, bool)]| {
             let mut given = keys.iter().filter(|(_, is_given)| *is_given);
@@ -401,9 +383,7 @@ impl PlotFields {
         match self.kind {
             PlotKind::Line => first(&of_series).map(series),
             PlotKind::Series => first(&of_line).map(line),
-            PlotKind::Cdf => first(&of_line)
-                .map(line)
-                .or_else(|| first(&of_series).map(series)),
+            PlotKind::Cdf => first(&of_line).map(line).or_else(|| first(&of_series).map(series)),
         }
     }
 }
@@ -422,13 +402,7 @@ impl<'de> Deserialize<'de> for Plot {
         if let Some(message) = fields.unused() {
             return Err(de::Error::custom(message));
         }
-        let draws = match (
-            fields.kind,
-            fields.x,
-            fields.y,
-            fields.quantity,
-            fields.subject,
-        ) {
+        let draws = match (fields.kind, fields.x, fields.y, fields.quantity, fields.subject) {
             (PlotKind::Cdf, None, None, Some(quantity), None) => {
                 Draws::Cdf(match quantity.as_str() {
                     "active-flows" => CdfOf::ActiveFlows,
@@ -461,11 +435,7 @@ impl<'de> Deserialize<'de> for Plot {
                 return Err(de::Error::custom(message));
             }
         };
-        Ok(Self {
-            title: fields.title,
-            of: fields.of,
-            draws,
-        })
+        Ok(Self { title: fields.title, of: fields.of, draws })
     }
 }
 
@@ -481,9 +451,7 @@ fn points(written: std::collections::BTreeMap<String, Points>) -> Result<Lines, 
 }
 
 fn read_quantity(name: &str) -> Result<Quantity, String> {
-    let found = Quantity::ALL
-        .into_iter()
-        .find(|quantity| quantity.name() == name);
+    let found = Quantity::ALL.into_iter().find(|quantity| quantity.name() == name);
     found.ok_or_else(|| unknown(name, &Quantity::ALL.map(Quantity::name)))
 }
 

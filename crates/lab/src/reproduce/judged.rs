@@ -104,10 +104,7 @@ impl Judged {
         if self.runs == self.planned {
             return self.version.clone();
         }
-        format!(
-            "{}, {} of {} runs finished",
-            self.version, self.runs, self.planned
-        )
+        format!("{}, {} of {} runs finished", self.version, self.runs, self.planned)
     }
 
     /// The claims that count, or those that do not.
@@ -118,12 +115,7 @@ impl Judged {
 
     /// The figure for the gallery.
     pub fn shown(&self, entry: &Entry, records: &[Record], report: Option<String>) -> Shown {
-        let intro = format!(
-            "{}; {} (version: {}).",
-            self.shows,
-            self.source,
-            self.extent()
-        );
+        let intro = format!("{}; {} (version: {}).", self.shows, self.source, self.extent());
         Shown {
             id: self.id.clone(),
             title: self.title.clone(),
@@ -152,11 +144,7 @@ fn judged(figure: &Figure, measured: &Measurements) -> Vec<Finding> {
             Verdict::NotRun if measured.version == NOT_RUN_YET => Some(NOT_RUN_YET.to_owned()),
             _ => finding.note.clone(),
         };
-        Finding {
-            untallied: untallied.or_else(|| figure.untallied.clone()),
-            note,
-            ..finding
-        }
+        Finding { untallied: untallied.or_else(|| figure.untallied.clone()), note, ..finding }
     };
     figure.claims.iter().map(one).collect()
 }
@@ -241,10 +229,7 @@ impl Finding {
         let mut text = format!("{} of {} points inside", fit.inside, fit.points.len());
         if let Some(worst) = fit.points.iter().find(|point| point.at == at) {
             let number = self.with_interval(&worst.measured);
-            text = format!(
-                "{text}; farthest at {at}: {number}, published {}",
-                worst.paper
-            );
+            text = format!("{text}; farthest at {at}: {number}, published {}", worst.paper);
         }
         match fit.rank_correlation {
             Some(shape) => format!("{text}; rank correlation {shape:.2}"),
@@ -258,12 +243,7 @@ impl Finding {
         match measured.interval {
             None => shown(measured.value),
             Some((low, high)) => {
-                format!(
-                    "{} [{}, {}]",
-                    shown(measured.value),
-                    shown(low),
-                    shown(high)
-                )
+                format!("{} [{}, {}]", shown(measured.value), shown(low), shown(high))
             }
         }
     }
@@ -310,9 +290,7 @@ impl Finding {
 
 pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -347,10 +325,7 @@ pub(super) mod tests {
     fn numbers_are_shown_in_their_units_with_their_intervals() {
         assert_eq!(finding(-0.38, CHANGE).shown(), "-38.0 % [-39.0 %, -37.0 %]");
         assert_eq!(finding(0.05, "s").shown(), "50.0 ms [40.0 ms, 60.0 ms]");
-        let at = Finding {
-            at: Some("load 0.3".into()),
-            ..finding(-0.38, CHANGE)
-        };
+        let at = Finding { at: Some("load 0.3".into()), ..finding(-0.38, CHANGE) };
         assert_eq!(at.shown(), "-38.0 % [-39.0 %, -37.0 %] at load 0.3");
         assert_eq!(at.number(), "-38.0 %");
     }
@@ -359,24 +334,14 @@ pub(super) mod tests {
     fn a_number_has_the_unit_of_the_published_one_beside_it() {
         let kibibytes = Finding {
             written_in: ("KiB", 1024.0),
-            measured: Some(Measured {
-                value: 87_400.0,
-                interval: None,
-                runs: 1,
-            }),
+            measured: Some(Measured { value: 87_400.0, interval: None, runs: 1 }),
             ..finding(0.0, "B")
         };
         assert_eq!(kibibytes.shown(), "85.4 KiB");
-        let micros = Finding {
-            written_in: ("µs", 1e-6),
-            ..finding(0.05, "s")
-        };
+        let micros = Finding { written_in: ("µs", 1e-6), ..finding(0.05, "s") };
         assert_eq!(micros.shown(), "50 000 µs [40 000 µs, 60 000 µs]");
         // A relative change has its sign and its own unit.
-        let change = Finding {
-            written_in: ("%", 0.01),
-            ..finding(-0.38, CHANGE)
-        };
+        let change = Finding { written_in: ("%", 0.01), ..finding(-0.38, CHANGE) };
         assert_eq!(change.shown(), "-38.0 % [-39.0 %, -37.0 %]");
     }
 
@@ -392,10 +357,7 @@ pub(super) mod tests {
 
     #[test]
     fn claims_outside_the_tally_are_not_counted() {
-        let outside = Finding {
-            untallied: Some("a variant".into()),
-            ..finding(-0.38, CHANGE)
-        };
+        let outside = Finding { untallied: Some("a variant".into()), ..finding(-0.38, CHANGE) };
         let counts = tally([finding(-0.38, CHANGE), outside].iter());
         assert_eq!(counts[0], (Verdict::Reproduced, 1));
     }

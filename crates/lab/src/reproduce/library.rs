@@ -61,9 +61,7 @@ pub fn files() -> Vec<&'static Embedded> {
     let mut files: Vec<&Embedded> = FILES.iter().filter(|file| has_figure(file.text)).collect();
     files.sort_by_key(|file| {
         let id = file.id;
-        let split = id
-            .rfind(|c: char| !c.is_ascii_digit())
-            .map_or(0, |at| at + 1);
+        let split = id.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
         let (name, number) = id.split_at(split);
         (name, number.parse::<u32>().unwrap_or(0))
     });
@@ -120,9 +118,7 @@ fn add_settings(file: &Embedded, hash: &mut u64) {
         table.remove(words);
     }
     // Hosts had this queue and no other before it could be named.
-    if let Some(transport) = table
-        .get_mut("transport")
-        .and_then(toml::Value::as_table_mut)
+    if let Some(transport) = table.get_mut("transport").and_then(toml::Value::as_table_mut)
         && transport.get("qdisc").and_then(toml::Value::as_str) == Some("fifo")
     {
         transport.remove("qdisc");
@@ -164,11 +160,7 @@ impl Entry {
         let mut overrides = cut.set.clone();
         overrides.extend(cut.runs.map(|runs| format!("runs={runs}")));
         overrides.extend(own.iter().cloned());
-        let mut scenario = if overrides.is_empty() {
-            whole.clone()
-        } else {
-            read(&overrides)?
-        };
+        let mut scenario = if overrides.is_empty() { whole.clone() } else { read(&overrides)? };
         scenario.keep(|label| cut.keeps(label));
         let mut words = cut.set.clone();
         if let Some(runs) = cut.runs.filter(|&runs| runs < whole.runs()) {
@@ -179,17 +171,9 @@ impl Entry {
             words.push(format!("{kept} of {all} points: {}", cut.only.join(" · ")));
         }
         // Somebody who changes settings asks another question than the trials do.
-        let trials = if own.is_empty() {
-            tried(read, &figure, cut, &overrides)?
-        } else {
-            Vec::new()
-        };
-        Ok(Some(Self {
-            figure,
-            scenario,
-            cut: words,
-            trials,
-        }))
+        let trials =
+            if own.is_empty() { tried(read, &figure, cut, &overrides)? } else { Vec::new() };
+        Ok(Some(Self { figure, scenario, cut: words, trials }))
     }
 
     /// An embedded figure in a version; `None` if there is none of this name.
@@ -211,10 +195,7 @@ fn tried(
         overrides.extend(trial.set.iter().cloned());
         let mut scenario = read(&overrides)?;
         scenario.keep(|label| cut.keeps(label) && trial.runs(figure, label));
-        Ok(Tried {
-            trial: trial.clone(),
-            scenario,
-        })
+        Ok(Tried { trial: trial.clone(), scenario })
     };
     let all = figure.trials.iter().map(one);
     let mut all = all.collect::<Result<Vec<_>, _>>()?;

@@ -1,9 +1,6 @@
 //! What a claim measures, in one run.
 
-#![expect(
-    clippy::cast_precision_loss,
-    reason = "figures for people need no more than 53 bits"
-)]
+#![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -367,12 +364,7 @@ impl Special {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
             },
-            Self::Series {
-                take,
-                quantity,
-                per: None,
-                ..
-            } => match take {
+            Self::Series { take, quantity, per: None, .. } => match take {
                 FromSamples::Changes => "",
                 FromSamples::Converges { .. }
                 | FromSamples::Reaches { .. }
@@ -439,10 +431,9 @@ impl Special {
                 ratio(dropped, record.counters.packet_hops as f64 + dropped)
             }
             Self::LossOfPorts { ports } => loss_of_ports(record, ports),
-            Self::MarkFraction => ratio(
-                sum(&record.counters.marks),
-                record.counters.packet_hops as f64,
-            ),
+            Self::MarkFraction => {
+                ratio(sum(&record.counters.marks), record.counters.packet_hops as f64)
+            }
             Self::FctDeviation { source } => {
                 let flows = record.flows.iter();
                 let flows = flows.filter(|flow| belongs(flow, Some(*source)));
@@ -455,12 +446,7 @@ impl Special {
                         && up_to.as_ref().is_none_or(|up_to| bytes <= up_to.value)
                 };
                 let flows = record.flows.iter().filter(|flow| belongs(flow, None));
-                mean(
-                    &flows
-                        .filter(fits)
-                        .filter_map(completion)
-                        .collect::<Vec<_>>(),
-                )
+                mean(&flows.filter(fits).filter_map(completion).collect::<Vec<_>>())
             }
             Self::GoodputDeviation => {
                 let rates = record.flows.iter().filter(|flow| flow.counts);
@@ -472,10 +458,8 @@ impl Special {
             Self::SrttDeviation { source } => deviation(&round_trips(record, *source)),
             Self::Goodput { source } => {
                 let flows = record.flows.iter().filter(|flow| belongs(flow, *source));
-                let rates: Vec<f64> = flows
-                    .filter_map(|flow| flow.goodput_bps)
-                    .map(|rate| rate as f64)
-                    .collect();
+                let rates: Vec<f64> =
+                    flows.filter_map(|flow| flow.goodput_bps).map(|rate| rate as f64).collect();
                 (!rates.is_empty()).then(|| rates.iter().sum())
             }
             Self::Timeouts { class, per } => {
@@ -496,15 +480,7 @@ impl Special {
                 let from = from.as_ref().map_or(0.0, |from| from.value);
                 mean(&after_cwr(&record.trace, *part, from * 1e12))
             }
-            Self::Series {
-                quantity,
-                subject,
-                take,
-                from,
-                to,
-                averaged,
-                per,
-            } => {
+            Self::Series { quantity, subject, take, from, to, averaged, per } => {
                 let of = |subject: &str| {
                     let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
                     take.value(&match averaged {
@@ -555,8 +531,7 @@ fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64
     // What an ACK lets go leaves at the time at which it arrives.
     let segments = |from: u64, to: u64| {
         let left = trace.iter().filter(left);
-        left.filter(|event| (from..to).contains(&event.at_ps))
-            .count() as f64
+        left.filter(|event| (from..to).contains(&event.at_ps)).count() as f64
     };
     let mut counts = Vec::new();
     for cwr in trace.iter().filter(left) {
@@ -592,21 +567,14 @@ fn deviation(values: &[f64]) -> Option<f64> {
 }
 
 fn fct_of_source(record: &Record, source: u32, percent: Option<u32>) -> Option<f64> {
-    let flows = record
-        .flows
-        .iter()
-        .filter(|flow| belongs(flow, Some(source)));
+    let flows = record.flows.iter().filter(|flow| belongs(flow, Some(source)));
     let mut times: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
     times.sort_unstable();
     let picos = match percent {
-        None => ratio(
-            times.iter().map(|&time| time as f64).sum(),
-            times.len() as f64,
-        ),
+        None => ratio(times.iter().map(|&time| time as f64).sum(), times.len() as f64),
         Some(percent) => {
             let rule = record.run.percentile;
-            rule.of(&times, Ratio::new(percent, 100)?)
-                .map(|time| time as f64)
+            rule.of(&times, Ratio::new(percent, 100)?).map(|time| time as f64)
         }
     };
     picos.map(|picos| picos / 1e12)
@@ -620,9 +588,8 @@ fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
         *dropped += sum(&queue.drops);
         *sent += queue.sent as f64;
     }
-    let losses = ports
-        .values()
-        .map(|(dropped, sent)| ratio(*dropped, dropped + sent).unwrap_or(0.0));
+    let losses =
+        ports.values().map(|(dropped, sent)| ratio(*dropped, dropped + sent).unwrap_or(0.0));
     mean(&losses.collect::<Vec<_>>())
 }
 
@@ -634,9 +601,7 @@ fn samples(
     from: Option<&Number>,
     to: Option<&Number>,
 ) -> Option<Vec<(f64, f64)>> {
-    all_samples(record, quantity, subject, from, to)
-        .next()
-        .map(|(_, samples)| samples)
+    all_samples(record, quantity, subject, from, to).next().map(|(_, samples)| samples)
 }
 
 /// What the traces that fit belong to, with their times and values.
@@ -701,12 +666,7 @@ impl FromPortFlows {
     fn value(self, record: &Record, port: &str) -> Option<f64> {
         let ports = record.port_flows.iter();
         let ports = ports.filter(|seen| pattern::fits(port, &seen.port));
-        let decisions = || {
-            ports
-                .clone()
-                .filter_map(|seen| seen.decisions)
-                .reduce(Decisions::with)
-        };
+        let decisions = || ports.clone().filter_map(|seen| seen.decisions).reduce(Decisions::with);
         match self {
             Self::Accuracy => decisions()?.accuracy(),
             Self::Recall => decisions()?.recall(),
@@ -822,10 +782,7 @@ impl<'de> Deserialize<'de> for Measure {
                 let found = Metric::all().find(|metric| metric.name == name);
                 found.map(Measure::Metric).ok_or_else(|| {
                     let known: Vec<&str> = Metric::all().map(|metric| metric.name).collect();
-                    E::custom(format!(
-                        "no metric is called `{name}`; known: {}",
-                        known.join(", ")
-                    ))
+                    E::custom(format!("no metric is called `{name}`; known: {}", known.join(", ")))
                 })
             }
 
@@ -842,10 +799,7 @@ mod tests {
     use super::*;
 
     fn settles(at: &str, within: &str) -> FromSamples {
-        FromSamples::Settles {
-            at: at.parse().unwrap(),
-            within: within.parse().unwrap(),
-        }
+        FromSamples::Settles { at: at.parse().unwrap(), within: within.parse().unwrap() }
     }
 
     #[test]
@@ -866,10 +820,7 @@ mod tests {
         let samples = [(1.0, 0.0), (1.1, 4.0), (1.2, 6.0), (1.3, 2.0), (1.4, 9.0)];
         let whole = average(&samples, 0.2);
         assert_eq!(whole, [(1.0, 2.0), (1.2, 4.0), (1.4, 9.0)]);
-        assert_eq!(
-            FromSamples::Deviation.value(&whole[..2]),
-            Some(2_f64.sqrt())
-        );
+        assert_eq!(FromSamples::Deviation.value(&whole[..2]), Some(2_f64.sqrt()));
         assert_eq!(FromSamples::Deviation.value(&whole[..1]), None);
     }
 
@@ -878,14 +829,9 @@ mod tests {
         // 8, then 4 and 12 with a weight of 0.75: 7 and 8.25.
         let samples = [(1.0, 8.0), (2.0, 7.0), (3.0, 7.0), (4.0, 8.25)];
         let weight: Number = "0.75".parse().unwrap();
-        let largest = FromSamples::UnsmoothedMax {
-            weight: weight.clone(),
-        };
+        let largest = FromSamples::UnsmoothedMax { weight: weight.clone() };
         assert_eq!(largest.value(&samples), Some(12.0));
-        assert_eq!(
-            FromSamples::UnsmoothedMin { weight }.value(&samples),
-            Some(4.0)
-        );
+        assert_eq!(FromSamples::UnsmoothedMin { weight }.value(&samples), Some(4.0));
     }
 
     /// Table I of DiffECN.
@@ -927,12 +873,7 @@ mod tests {
                 max: 40.0,
                 quantiles: vec![(0.5, 0.0), (0.9, 4.0), (0.99, 20.0), (1.0, 40.0)],
             },
-            decisions: Some(Decisions {
-                both: 6,
-                only_ideal: 2,
-                only_scheme: 1,
-                neither: 11,
-            }),
+            decisions: Some(Decisions { both: 6, only_ideal: 2, only_scheme: 1, neither: 11 }),
         };
         let trace = |quantity, values: [f64; 3]| Trace {
             of: seen.port.clone(),
@@ -957,12 +898,7 @@ mod tests {
         let idle = PortFlows {
             port: "leaf0>host1".to_owned(),
             active: tidegate_report::record::Distribution::default(),
-            decisions: Some(Decisions {
-                both: 0,
-                only_ideal: 0,
-                only_scheme: 0,
-                neither: 0,
-            }),
+            decisions: Some(Decisions { both: 0, only_ideal: 0, only_scheme: 0, neither: 0 }),
         };
         record.port_flows = vec![seen, idle];
         for (take, expected) in [
@@ -975,11 +911,7 @@ mod tests {
             (FromPortFlows::Accuracy, 17.0 / 20.0),
             (FromPortFlows::Recall, 6.0 / 8.0),
         ] {
-            assert_eq!(
-                take.value(&record, "leaf0>host0"),
-                Some(expected),
-                "{take:?}"
-            );
+            assert_eq!(take.value(&record, "leaf0>host0"), Some(expected), "{take:?}");
         }
         assert_eq!(FromPortFlows::Recall.value(&record, "*"), Some(0.75));
         assert_eq!(FromPortFlows::ActiveMean.value(&record, "*"), Some(1.25));
@@ -988,14 +920,8 @@ mod tests {
 
     #[test]
     fn segments_are_counted_until_the_ack_of_cwr_and_after_it() {
-        let event = |at_ps, event, seq, flag| TraceEvent {
-            at_ps,
-            flow: 0,
-            event,
-            seq,
-            len: 1000,
-            flag,
-        };
+        let event =
+            |at_ps, event, seq, flag| TraceEvent { at_ps, flow: 0, event, seq, len: 1000, flag };
         let trace = [
             event(1, Traced::Sent, 0, false),
             event(2, Traced::Sent, 1000, true),

@@ -41,21 +41,15 @@ struct AtRun<'a> {
 /// The points that a claim judges: those of its curve that were run; of claims that take one number from
 /// all points it is a single one.
 pub fn found(claim: &Claim, records: &[Record]) -> Found {
-    let Published::Curve {
-        points: published,
-        within,
-    } = &claim.paper
-    else {
+    let Published::Curve { points: published, within } = &claim.paper else {
         return of_runs(claim, records);
     };
     let mut whole = Found::default();
     for (label, value) in published {
         let at = of_runs(&claim.at(label, value, within), records);
         whole.numberless += at.numberless;
-        let point = at.points.into_iter().next().map(|point| Point {
-            label: label.clone(),
-            ..point
-        });
+        let point =
+            at.points.into_iter().next().map(|point| Point { label: label.clone(), ..point });
         whole.points.extend(point);
     }
     whole
@@ -63,33 +57,20 @@ pub fn found(claim: &Claim, records: &[Record]) -> Found {
 
 fn of_runs(claim: &Claim, records: &[Record]) -> Found {
     if let Some(value) = claim.measure.computed() {
-        let measured = Measured {
-            value,
-            interval: None,
-            runs: 0,
-        };
-        return Found {
-            points: vec![Point {
-                label: String::new(),
-                measured,
-            }],
-            numberless: 0,
-        };
+        let measured = Measured { value, interval: None, runs: 0 };
+        return Found { points: vec![Point { label: String::new(), measured }], numberless: 0 };
     }
     let (values, numberless) = values(claim, records);
     let mut found = match &claim.take {
         Take::Each => by_label(claim, &values),
         Take::Largest => best(by_label(claim, &values), |a, b| a > b),
         Take::Smallest => best(by_label(claim, &values), |a, b| a < b),
-        Take::FirstAboveZero => by_run(&values, |own| {
-            first(own.iter().filter(|value| value.value > 0.0))
-        }),
+        Take::FirstAboveZero => {
+            by_run(&values, |own| first(own.iter().filter(|value| value.value > 0.0)))
+        }
         Take::FirstReaching(part) => by_run(&values, |own| {
             let largest = own.iter().map(|value| value.value).reduce(f64::max)?;
-            first(
-                own.iter()
-                    .filter(|value| value.value >= part.value * largest),
-            )
+            first(own.iter().filter(|value| value.value >= part.value * largest))
         }),
         Take::Spread => by_run(&values, |own| {
             let numbers = || own.iter().map(|value| value.value);
@@ -114,10 +95,7 @@ fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
         let own: Vec<&AtRun<'_>> = own.collect();
         if let Some((measured, left_out)) = over_runs(claim, &own) {
             found.numberless += left_out;
-            found.points.push(Point {
-                label: label.to_owned(),
-                measured,
-            });
+            found.points.push(Point { label: label.to_owned(), measured });
         }
     }
     found
@@ -126,16 +104,9 @@ fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
 /// Only the point whose number is better than all others.
 fn best(found: Found, better: fn(f64, f64) -> bool) -> Found {
     let best = found.points.into_iter().reduce(|best, point| {
-        if better(point.measured.value, best.measured.value) {
-            point
-        } else {
-            best
-        }
+        if better(point.measured.value, best.measured.value) { point } else { best }
     });
-    Found {
-        points: best.into_iter().collect(),
-        ..found
-    }
+    Found { points: best.into_iter().collect(), ..found }
 }
 
 fn first<'a, 'b: 'a>(values: impl Iterator<Item = &'a &'a AtRun<'b>>) -> Option<f64> {
@@ -148,17 +119,12 @@ fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> 
     replications.sort_unstable();
     replications.dedup();
     let numbers = replications.iter().filter_map(|&replication| {
-        let own = values
-            .iter()
-            .filter(|value| value.replication == replication);
+        let own = values.iter().filter(|value| value.replication == replication);
         take(&own.collect::<Vec<_>>())
     });
     let numbers: Vec<f64> = numbers.collect();
     let (measured, left_out) = over(&numbers).map_or((None, 0), |(one, out)| (Some(one), out));
-    let point = measured.map(|measured| Point {
-        label: String::new(),
-        measured,
-    });
+    let point = measured.map(|measured| Point { label: String::new(), measured });
     Found {
         points: point.into_iter().collect(),
         numberless: replications.len() - numbers.len() + left_out,
@@ -170,18 +136,9 @@ fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> 
     let numbers: Vec<f64> = values.iter().map(|value| value.value).collect();
     let of_blocks = || match values {
         [AtRun { of, base: None, .. }] => claim.measure.interval(of),
-        [
-            AtRun {
-                of,
-                base: Some(base),
-                ..
-            },
-        ] => {
+        [AtRun { of, base: Some(base), .. }] => {
             let ratio = claim.measure.ratio_interval(of, base);
-            ratio.map(|Interval { low, high }| Interval {
-                low: low - 1.0,
-                high: high - 1.0,
-            })
+            ratio.map(|Interval { low, high }| Interval { low: low - 1.0, high: high - 1.0 })
         }
         _ => None,
     };

@@ -59,10 +59,7 @@ pub struct Answer {
     pub points: Vec<Point>,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "as serde wants a function"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants a function")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -114,10 +111,7 @@ impl Measurements {
                 let claims = trial.claims(figure);
                 claims.map(|claim| Answer::new(claim, runs)).collect()
             };
-            let same = Runs {
-                records: &same,
-                unfinished: &[],
-            };
+            let same = Runs { records: &same, unfinished: &[] };
             TrialMeasurements {
                 trial: trial.name.clone(),
                 set: trial.set.clone(),

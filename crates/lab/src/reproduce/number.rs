@@ -75,10 +75,7 @@ impl FromStr for Number {
         let value: f64 = number.parse().map_err(|_| {
             format!("`{text}` is not a number with a unit, such as 357us or -94.3%")
         })?;
-        Ok(Self {
-            value: value * scale,
-            text: trimmed.to_owned(),
-        })
+        Ok(Self { value: value * scale, text: trimmed.to_owned() })
     }
 }
 

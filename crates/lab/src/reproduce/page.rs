@@ -79,9 +79,7 @@ fn write(out: &mut String, papers: &[Paper], figures: &[Judged]) -> std::fmt::Re
     out.push('\n');
     out.push_str(RULES);
     write_tally(out, figures)?;
-    let setups = papers
-        .iter()
-        .flat_map(|paper| paper.setups.iter().map(move |s| (paper, s)));
+    let setups = papers.iter().flat_map(|paper| paper.setups.iter().map(move |s| (paper, s)));
     out.push_str("\n## Setups\n\nWhat several figures assume in common.\n");
     for (paper, setup) in setups {
         let of = setup.figures.iter().map(|figure| link(figure.get_ref()));
@@ -114,16 +112,10 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
     for figure in &setup.figures {
         write!(out, " {} |", link(figure.get_ref()))?;
     }
-    writeln!(
-        out,
-        " all |\n|---|{}",
-        "--:|".repeat(setup.figures.len() + 1)
-    )?;
+    writeln!(out, " all |\n|---|{}", "--:|".repeat(setup.figures.len() + 1))?;
     let mut row = |name: &str, trial: Option<&str>| {
         let scores = setup.jointly(trial, figures);
-        let all = scores
-            .iter()
-            .fold(Score::default(), |sum, score| sum + *score);
+        let all = scores.iter().fold(Score::default(), |sum, score| sum + *score);
         write!(out, "| {} |", cell(name))?;
         for score in scores.iter().chain([&all]) {
             match score.inconclusive {
@@ -138,11 +130,7 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
         row(&trial.changed, Some(trial.name.get_ref()))?;
     }
     if let Some(decided) = &setup.decided {
-        writeln!(
-            out,
-            "\n{}",
-            capitalised(&quoted(decided.get_ref(), figures))
-        )?;
+        writeln!(out, "\n{}", capitalised(&quoted(decided.get_ref(), figures)))?;
     }
     Ok(())
 }
@@ -152,12 +140,7 @@ fn link(id: &str) -> String {
 }
 
 fn write_headlines(out: &mut String, paper: &Paper, figures: &[Judged]) -> std::fmt::Result {
-    let Paper {
-        name,
-        title,
-        source,
-        ..
-    } = paper;
+    let Paper { name, title, source, .. } = paper;
     write!(out, "\n### {name}\n\n{title} ({source}).\n\n")?;
     out.push_str(
         "| claim | figure | paper | measured | verdict | why |\n|---|---|---|---|---|---|\n",
@@ -190,9 +173,7 @@ fn write_tally(out: &mut String, figures: &[Judged]) -> std::fmt::Result {
         let count = all.iter().find(|(other, _)| *other == verdict);
         verdict != Verdict::NotRun || count.is_some_and(|(_, count)| *count > 0)
     };
-    let columns = Verdict::ALL
-        .into_iter()
-        .filter(|verdict| has_column(*verdict));
+    let columns = Verdict::ALL.into_iter().filter(|verdict| has_column(*verdict));
     let columns: Vec<Verdict> = columns.collect();
     out.push_str("\n| figure | version | runs |");
     for verdict in &columns {
@@ -202,9 +183,7 @@ fn write_tally(out: &mut String, figures: &[Judged]) -> std::fmt::Result {
     writeln!(out, "\n|---|---|--:|{}", "--:|".repeat(columns.len() + 1))?;
     let counts = |figures: &[Judged]| {
         let counts = tally(figures.iter().flat_map(|figure| &figure.claims));
-        counts
-            .into_iter()
-            .filter(|(verdict, _)| has_column(*verdict))
+        counts.into_iter().filter(|(verdict, _)| has_column(*verdict))
     };
     let outside = |figures: &[Judged]| {
         let outside = figures.iter().flat_map(|figure| figure.claims(false));
@@ -232,19 +211,9 @@ fn write_figure(
     setup: Option<(&str, &str)>,
 ) -> std::fmt::Result {
     writeln!(out, "\n## {}\n", figure.id)?;
-    writeln!(
-        out,
-        "{}. {}; {}.\n",
-        figure.title,
-        capitalised(&figure.shows),
-        figure.source
-    )?;
+    writeln!(out, "{}. {}; {}.\n", figure.title, capitalised(&figure.shows), figure.source)?;
     if !figure.revision.is_empty() {
-        writeln!(
-            out,
-            "Run by revision {}: `{}`.\n",
-            figure.revision, figure.command
-        )?;
+        writeln!(out, "Run by revision {}: `{}`.\n", figure.revision, figure.command)?;
     }
     let is_run = |claim: &&Finding| claim.verdict != Verdict::NotRun;
     let counted: Vec<&Finding> = figure.claims(true).filter(is_run).collect();
@@ -296,20 +265,14 @@ fn write_claims(out: &mut String, claims: &[&Finding]) -> std::fmt::Result {
 }
 
 fn write_left_out(out: &mut String, figure: &Judged) -> std::fmt::Result {
-    let left_out = figure
-        .claims
-        .iter()
-        .filter(|claim| claim.verdict == Verdict::NotRun);
+    let left_out = figure.claims.iter().filter(|claim| claim.verdict == Verdict::NotRun);
     let left_out: Vec<&Finding> = left_out.collect();
     if left_out.is_empty() {
         return Ok(());
     }
     let count = left_out.len();
     let plural = if count == 1 { "" } else { "s" };
-    writeln!(
-        out,
-        "\n<details><summary>{count} claim{plural} not run in this version</summary>\n"
-    )?;
+    writeln!(out, "\n<details><summary>{count} claim{plural} not run in this version</summary>\n")?;
     for claim in left_out {
         writeln!(out, "- {} ({})", claim.claim, claim.paper)?;
     }
@@ -356,10 +319,7 @@ fn write_varied(out: &mut String, varied: &[Varied]) -> std::fmt::Result {
     if varied.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\n{VARIED}, in runs of the same version at the same points:\n"
-    )?;
+    writeln!(out, "\n{VARIED}, in runs of the same version at the same points:\n")?;
     out.push_str(
         "| changed | claim | paper | before | after | verdict |\n|---|---|---|---|---|---|\n",
     );
@@ -411,11 +371,7 @@ mod tests {
         let point = FitPoint {
             at: "0.4".into(),
             paper: "-38%".into(),
-            measured: Measured {
-                value: -0.5,
-                interval: None,
-                runs: 1,
-            },
+            measured: Measured { value: -0.5, interval: None, runs: 1 },
             verdict: Verdict::SameDirection,
         };
         Judged {
@@ -432,10 +388,7 @@ mod tests {
                 trial: "flows".into(),
                 changed: "more flows".into(),
                 command: "tidegate reproduce tcn-f1 --set flows=2".into(),
-                before: Finding {
-                    verdict: Verdict::NotReproduced,
-                    ..finding(-0.01, CHANGE)
-                },
+                before: Finding { verdict: Verdict::NotReproduced, ..finding(-0.01, CHANGE) },
                 after: finding(-0.3, CHANGE),
             }],
             runs: 3,

@@ -127,10 +127,7 @@ impl Paper {
             if known.is_some_and(|names| names.iter().any(|name| name == claim)) {
                 return Ok(());
             }
-            Err(Wrong {
-                message: format!("there is no claim `{key}`"),
-                span,
-            })
+            Err(Wrong { message: format!("there is no claim `{key}`"), span })
         };
         let check_quotes = |text: &Spanned<String>| {
             let begin = text.span().start + 1;
@@ -196,13 +193,9 @@ impl Setup {
         let score = |id: &Spanned<String>| {
             let judged = figures.iter().find(|judged| judged.id == *id.get_ref());
             let varied = judged.map_or(&[][..], |judged| &judged.varied);
-            let first = self
-                .joint
-                .first()
-                .map(|trial| trial.name.get_ref().as_str());
-            let of_trial = varied
-                .iter()
-                .filter(|varied| Some(varied.trial.as_str()) == trial.or(first));
+            let first = self.joint.first().map(|trial| trial.name.get_ref().as_str());
+            let of_trial =
+                varied.iter().filter(|varied| Some(varied.trial.as_str()) == trial.or(first));
             let after = of_trial.map(|varied| match trial {
                 Some(_) => varied.after.verdict,
                 None => varied.before.verdict,

@@ -20,17 +20,11 @@ pub(super) fn check(
     // Past the quotation mark that the text begins with.
     let wrong = |message: String, from: usize, length: usize| {
         let start = finding.span().start + 1 + from;
-        Err(Wrong {
-            message,
-            span: start..start + length,
-        })
+        Err(Wrong { message, span: start..start + length })
     };
     for (from, key) in keys(text) {
         let (name, trial) = split(key);
-        let is_claim = figure
-            .claims
-            .iter()
-            .any(|claim| claim.name.as_deref() == Some(name));
+        let is_claim = figure.claims.iter().any(|claim| claim.name.as_deref() == Some(name));
         if !is_claim {
             let message = format!("no claim of the figure has the name `{name}`");
             return wrong(message, from, key.len());
@@ -147,10 +141,7 @@ fn digits(text: &str) -> Vec<(usize, String)> {
             let length = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
             let number = rest[..length.unwrap_or(rest.len())].trim_end_matches('.');
             found.push((from, number.to_owned()));
-            while letters
-                .next_if(|(at, _)| *at < from + number.len())
-                .is_some()
-            {}
+            while letters.next_if(|(at, _)| *at < from + number.len()).is_some() {}
             before = '0';
         } else {
             before = letter;
@@ -177,18 +168,12 @@ fn known(figure: &Figure, labels: &[&str]) -> Vec<String> {
             }
         }
     }
-    figure
-        .assumptions
-        .iter()
-        .for_each(|assumption| add(assumption));
+    figure.assumptions.iter().for_each(|assumption| add(assumption));
     for trial in &figure.trials {
         add(&trial.changed);
         trial.set.iter().for_each(|set| add(set));
     }
-    digits(&text.replace('-', " "))
-        .into_iter()
-        .map(|(_, number)| number)
-        .collect()
+    digits(&text.replace('-', " ")).into_iter().map(|(_, number)| number).collect()
 }
 
 #[cfg(test)]

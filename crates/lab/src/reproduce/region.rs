@@ -77,27 +77,18 @@ impl Region {
     }
 
     fn between(low: f64, high: f64, neutral: Option<f64>) -> Self {
-        let mut region = Self {
-            low,
-            high,
-            is_strict: false,
-            neutral,
-            side: None,
-        };
-        region.side = neutral
-            .filter(|&neutral| !region.contains(neutral))
-            .map(|neutral| low - neutral);
+        let mut region = Self { low, high, is_strict: false, neutral, side: None };
+        region.side =
+            neutral.filter(|&neutral| !region.contains(neutral)).map(|neutral| low - neutral);
         region
     }
 
     /// Of what a paper says; `None` of curves and of what is not testable.
     pub(super) fn of(paper: &Published, is_change: bool) -> Option<Self> {
         match paper {
-            Published::About {
-                value,
-                within,
-                neutral,
-            } => Some(Self::about(value, within, neutral.as_ref(), is_change)),
+            Published::About { value, within, neutral } => {
+                Some(Self::about(value, within, neutral.as_ref(), is_change))
+            }
             Published::Between { low, high, within } => {
                 let beyond = |end: &Number| {
                     let within = within.as_ref();
@@ -106,11 +97,9 @@ impl Region {
                 let (low, high) = (low.value - beyond(low), high.value + beyond(high));
                 Some(Self::between(low, high, is_change.then_some(0.0)))
             }
-            Published::Bound {
-                side,
-                number,
-                is_strict,
-            } => Some(Self::beyond(*side, number.value, *is_strict, is_change)),
+            Published::Bound { side, number, is_strict } => {
+                Some(Self::beyond(*side, number.value, *is_strict, is_change))
+            }
             Published::Curve { .. } | Published::NotTestable(_) => None,
         }
     }
@@ -151,9 +140,7 @@ impl Region {
 
     /// What a measured number says.
     pub(super) fn standing(&self, measured: &Measured) -> Standing {
-        let (low, high) = measured
-            .interval
-            .unwrap_or((measured.value, measured.value));
+        let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
         let (low, high) = (low.min(measured.value), high.max(measured.value));
         if self.contains(low) && self.contains(high) {
             return Standing::Confirmed;
@@ -185,9 +172,7 @@ impl Region {
         const MOST: u32 = 10_000;
         let (low, high) = measured.interval?;
         let ends = [self.low, self.high].into_iter();
-        let distance = ends
-            .map(|end| (measured.value - end).abs())
-            .fold(f64::INFINITY, f64::min);
+        let distance = ends.map(|end| (measured.value - end).abs()).fold(f64::INFINITY, f64::min);
         let reach = (high - measured.value).max(measured.value - low);
         // Of a single run the interval is from many blocks of it, as good as a normal distribution.
         let single = match measured.runs {
@@ -211,11 +196,7 @@ impl Region {
 }
 
 fn reach(value: &Number, within: &Number, is_change: bool) -> f64 {
-    if is_change {
-        within.value
-    } else {
-        within.value * value.value.abs()
-    }
+    if is_change { within.value } else { within.value * value.value.abs() }
 }
 
 fn slack(number: f64) -> f64 {
@@ -245,19 +226,11 @@ mod tests {
     }
 
     fn of(low: f64, high: f64) -> Measured {
-        Measured {
-            value: f64::midpoint(low, high),
-            interval: Some((low, high)),
-            runs: 3,
-        }
+        Measured { value: f64::midpoint(low, high), interval: Some((low, high)), runs: 3 }
     }
 
     fn at(value: f64) -> Measured {
-        Measured {
-            value,
-            interval: None,
-            runs: 1,
-        }
+        Measured { value, interval: None, runs: 1 }
     }
 
     #[test]
@@ -344,10 +317,7 @@ mod tests {
         let region = Region::of(&paper, true).unwrap();
         assert_eq!(region.standing(&of(-0.0148, -0.0062)), Standing::Confirmed);
         assert_eq!(region.standing(&of(-0.0149, -0.0062)), Standing::Open);
-        assert_eq!(
-            region.standing(&of(-0.005, -0.002)),
-            Standing::SameDirection
-        );
+        assert_eq!(region.standing(&of(-0.005, -0.002)), Standing::SameDirection);
         assert_eq!(region.standing(&of(-0.005, 0.001)), Standing::Excluded);
     }
 
@@ -355,27 +325,17 @@ mod tests {
     fn the_number_of_runs_that_would_decide_makes_the_interval_fit() {
         let region = about("-38%", "12%", None, true);
         // Three runs reach ±0.2 (t = 4.3027, so each varies by 0.0805); the nearer end is 0.08 away.
-        let measured = Measured {
-            value: -0.34,
-            interval: Some((-0.54, -0.14)),
-            runs: 3,
-        };
+        let measured = Measured { value: -0.34, interval: Some((-0.54, -0.14)), runs: 3 };
         let single = 0.2 * 3f64.sqrt() / 4.3027;
         let reach = |runs: usize| student::quantile(runs - 1) * single / real(runs).sqrt();
         assert_eq!(region.runs_to_decide(&measured), Some(7));
         assert!(reach(7) < 0.08 && reach(6) > 0.08);
         // At the edge itself no number does.
-        let edge = Measured {
-            value: -0.5,
-            ..measured
-        };
+        let edge = Measured { value: -0.5, ..measured };
         assert_eq!(region.runs_to_decide(&edge), None);
         assert_eq!(region.runs_to_decide(&at(-0.3)), None, "it has no interval");
         // A single run has the interval of its blocks.
-        let blocks = Measured {
-            runs: 1,
-            ..measured
-        };
+        let blocks = Measured { runs: 1, ..measured };
         assert!(region.runs_to_decide(&blocks).is_some_and(|runs| runs > 7));
     }
 }

@@ -80,13 +80,7 @@ impl Varied {
 
     /// All of it in a line.
     pub fn line(&self) -> String {
-        let Self {
-            changed,
-            command,
-            before,
-            after,
-            ..
-        } = self;
+        let Self { changed, command, before, after, .. } = self;
         format!(
             "{changed} ({command}): {}: {} instead of {} (paper: {})",
             after.claim,

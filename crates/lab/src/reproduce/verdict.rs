@@ -164,12 +164,7 @@ const SAME_SHAPE: f64 = 0.8;
 
 /// Judges a claim by what was measured for it.
 pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
-    let &Answer {
-        ref points,
-        unfinished,
-        numberless,
-        ..
-    } = answer;
+    let &Answer { ref points, unfinished, numberless, .. } = answer;
     let missing = match unfinished {
         0 => None,
         1 => Some("1 run that it rests on is not finished".to_owned()),
@@ -212,10 +207,9 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
                 ..finding
             };
         }
-        Published::Curve {
-            points: published,
-            within,
-        } => judge_curve(claim, published, within, points),
+        Published::Curve { points: published, within } => {
+            judge_curve(claim, published, within, points)
+        }
         paper => {
             Region::of(paper, claim.is_change()).and_then(|region| judge_points(&region, points))
         }
@@ -224,16 +218,8 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
         let cut = || "this version of the figure has no such point".to_owned();
         let notes: Vec<String> = missing.into_iter().chain(without).collect();
         return Finding {
-            verdict: if numberless > 0 {
-                Verdict::Inconclusive
-            } else {
-                Verdict::NotRun
-            },
-            note: Some(if notes.is_empty() {
-                cut()
-            } else {
-                notes.join("; ")
-            }),
+            verdict: if numberless > 0 { Verdict::Inconclusive } else { Verdict::NotRun },
+            note: Some(if notes.is_empty() { cut() } else { notes.join("; ") }),
             ..finding
         };
     };
@@ -260,10 +246,7 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
 fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
     if let Some(least) = claim.least() {
-        for Measured {
-            value, interval, ..
-        } in points.iter_mut().map(|point| &mut point.measured)
-        {
+        for Measured { value, interval, .. } in points.iter_mut().map(|point| &mut point.measured) {
             let clipped = |(low, high): (f64, f64)| (low.max(least.min(*value)), high);
             *interval = interval.map(clipped);
         }
@@ -305,16 +288,12 @@ fn judge_points(region: &Region, points: &[Point]) -> Option<Judgement> {
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
     let verdict = key(worst).0;
-    let open = points
-        .iter()
-        .filter(|point| region.standing(&point.measured) == Standing::Open);
+    let open = points.iter().filter(|point| region.standing(&point.measured) == Standing::Open);
     // One point that is excluded decides; if none seems to be, all of them have to be confirmed.
     let (outside, inside): (Vec<&Point>, Vec<&Point>) =
         open.partition(|point| !region.contains(point.measured.value));
     let needed = |points: &[&Point]| {
-        let runs = points
-            .iter()
-            .map(|point| region.runs_to_decide(&point.measured));
+        let runs = points.iter().map(|point| region.runs_to_decide(&point.measured));
         runs.collect::<Vec<Option<u32>>>()
     };
     let needed = match needed(&outside).into_iter().flatten().min() {
@@ -374,9 +353,7 @@ fn judge_curve(
         let own = fitted.iter().filter(|(fit, _)| fit.verdict == verdict);
         own.count()
     };
-    let pairs = fitted
-        .iter()
-        .map(|(fit, value)| (*value, fit.measured.value));
+    let pairs = fitted.iter().map(|(fit, value)| (*value, fit.measured.value));
     let rank_correlation = rank_correlation(&pairs.collect::<Vec<_>>());
     let has_direction = published
         .iter()
@@ -419,9 +396,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let middle = first.iter().sum::<f64>() / first.len() as f64;
     let sum = |product: &dyn Fn(f64, f64) -> f64| {
         let pairs = first.iter().zip(&second);
-        pairs
-            .map(|(a, b)| product(a - middle, b - middle))
-            .sum::<f64>()
+        pairs.map(|(a, b)| product(a - middle, b - middle)).sum::<f64>()
     };
     let spread = sum(&|a, _| a * a) * sum(&|_, b| b * b);
     (spread > 0.0).then(|| sum(&|a, b| a * b) / spread.sqrt())

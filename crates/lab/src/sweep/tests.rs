@@ -58,13 +58,8 @@ impl Progress for Silent {
 
 impl Silent {
     fn counts(&self) -> [usize; 4] {
-        [
-            &self.started,
-            &self.finished,
-            &self.failed,
-            &self.interrupted,
-        ]
-        .map(|counter| counter.load(Ordering::Relaxed))
+        [&self.started, &self.finished, &self.failed, &self.interrupted]
+            .map(|counter| counter.load(Ordering::Relaxed))
     }
 }
 
@@ -127,9 +122,7 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn results(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files(&place.0).into_iter();
     let named = files.map(|(path, bytes)| (path.strip_prefix(&place.0).unwrap().to_owned(), bytes));
-    named
-        .filter(|(path, _)| path != Path::new("log.jsonl"))
-        .collect()
+    named.filter(|(path, _)| path != Path::new("log.jsonl")).collect()
 }
 
 /// What a test needs of a sweep.
@@ -159,12 +152,7 @@ impl Bench {
     }
 
     fn with(plan: Vec<Experiment>, folder: Folder) -> Self {
-        Self {
-            plan,
-            folder,
-            interrupt: AtomicBool::new(false),
-            progress: Silent::default(),
-        }
+        Self { plan, folder, interrupt: AtomicBool::new(false), progress: Silent::default() }
     }
 
     fn sweep(&self, jobs: usize) -> Sweep<'_> {
@@ -206,8 +194,7 @@ fn runs_come_seed_by_seed_so_that_a_stopped_sweep_compares_its_points() {
     });
     let of_seed = |replication| {
         let runs = bench.plan.iter();
-        runs.filter(move |run| run.replication == replication)
-            .map(|run| run.id.clone())
+        runs.filter(move |run| run.replication == replication).map(|run| run.id.clone())
     };
     let expected: Vec<String> = (0..3).flat_map(of_seed).collect();
     assert_eq!(expected.len(), bench.plan.len());
@@ -234,10 +221,7 @@ fn what_a_folder_has_is_not_run_again() {
     assert!(bench.sweep(2).run().failures.is_empty());
     assert_eq!(bench.progress.counts(), [5, 5, 0, 0]);
     Bench::new(&whole).sweep(2).run();
-    assert!(
-        results(&place) == results(&whole),
-        "a resumed folder differs"
-    );
+    assert!(results(&place) == results(&whole), "a resumed folder differs");
 }
 
 #[test]
@@ -251,10 +235,7 @@ fn a_run_that_panics_is_reported_and_the_rest_go_on() {
     });
     assert_eq!(done.failures.len(), 1);
     assert_eq!(done.failures[0].0, bad);
-    assert_eq!(
-        done.failures[0].1.to_string(),
-        "panicked: this run is unlucky"
-    );
+    assert_eq!(done.failures[0].1.to_string(), "panicked: this run is unlucky");
     assert_eq!(bench.progress.counts(), [5, 5, 1, 0]);
     assert_eq!(bench.folder.finished().len(), 5);
 }
@@ -281,14 +262,8 @@ fn a_run_that_is_stopped_leaves_nothing() {
     let place = Place::new("stopped");
     let bench = Bench::new(&place);
     let stop = AtomicBool::new(true);
-    let stopped = Sweep {
-        interrupt: &stop,
-        ..bench.sweep(1)
-    };
-    assert!(matches!(
-        stopped.simulate(&bench.plan[0], NonZeroUsize::MIN),
-        Ok(None)
-    ));
+    let stopped = Sweep { interrupt: &stop, ..bench.sweep(1) };
+    assert!(matches!(stopped.simulate(&bench.plan[0], NonZeroUsize::MIN), Ok(None)));
     // With the flag set from the start nothing is begun at all.
     let done = stopped.run();
     assert!(done.is_interrupted);
@@ -315,20 +290,13 @@ fn sweeps_share_a_queue_and_each_ends_once() {
     let benches = [Bench::new(&places[0]), Bench::new(&places[1])];
     // The first sweep has one run left, the second one all of them.
     for experiment in &benches[0].plan[1..] {
-        let record = benches[0]
-            .sweep(1)
-            .simulate(experiment, NonZeroUsize::MIN)
-            .unwrap()
-            .unwrap();
+        let record = benches[0].sweep(1).simulate(experiment, NonZeroUsize::MIN).unwrap().unwrap();
         benches[0].folder.write(&record).unwrap();
     }
     let sweeps = [benches[0].sweep(1), benches[1].sweep(1)];
     let interrupt = AtomicBool::new(false);
-    let queue = Queue {
-        sweeps: &sweeps,
-        jobs: NonZeroUsize::new(2).unwrap(),
-        interrupt: &interrupt,
-    };
+    let queue =
+        Queue { sweeps: &sweeps, jobs: NonZeroUsize::new(2).unwrap(), interrupt: &interrupt };
     let ended = Mutex::new(Vec::new());
     queue.run(|number, done| {
         assert!(done.failures.is_empty() && !done.is_interrupted, "{done:?}");
@@ -352,11 +320,7 @@ fn an_interrupt_ends_every_sweep_of_a_queue() {
     let benches = [Bench::new(&places[0]), Bench::new(&places[1])];
     let sweeps = [benches[0].sweep(1), benches[1].sweep(1)];
     let interrupt = AtomicBool::new(false);
-    let queue = Queue {
-        sweeps: &sweeps,
-        jobs: NonZeroUsize::MIN,
-        interrupt: &interrupt,
-    };
+    let queue = Queue { sweeps: &sweeps, jobs: NonZeroUsize::MIN, interrupt: &interrupt };
     let ended = Mutex::new(Vec::new());
     let simulate = |number: usize, experiment: &Experiment| {
         interrupt.store(true, Ordering::Relaxed);

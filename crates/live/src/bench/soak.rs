@@ -241,11 +241,7 @@ fn carry_on(
         clock.sleep_until(clock.now() + Span::from_ms(10));
     }
     // Whatever the kernels said to each other before.
-    let ledger = Ledger {
-        row,
-        stage,
-        before: kernels(row)?,
-    };
+    let ledger = Ledger { row, stage, before: kernels(row)? };
     let mut rng = Rng::new(1, 0);
     let mut minutes = Vec::new();
     let end = Time::ZERO + span;
@@ -278,11 +274,7 @@ fn strike(
     match draw % 8 {
         0 | 1 => {
             // At the host: what is still in flight to the switch arrives, as on a cable.
-            let host = if name == "left" {
-                &row.left
-            } else {
-                &row.right
-            };
+            let host = if name == "left" { &row.left } else { &row.right };
             host.ip("link set host down")?;
             host.ip("link set host up")?;
             chaos.flaps += 1;
@@ -411,10 +403,7 @@ fn interface(text: &str, name: &str) -> Kernel {
         counts.filter_map(|count| count.parse().ok()).collect()
     });
     let at = |place: usize| counts.get(place).copied().unwrap_or(0);
-    Kernel {
-        receive_drops: at(3),
-        sent: at(9),
-    }
+    Kernel { receive_drops: at(3), sent: at(9) }
 }
 
 /// The resident memory of this process, in KiB; zero where it cannot be read.
@@ -449,18 +438,9 @@ mod tests {
         let whole = Minute::default();
         assert!(whole.is_whole() && memory() > 0);
         for broken in [
-            Minute {
-                imbalance: 1,
-                ..whole.clone()
-            },
-            Minute {
-                lost_before: 1,
-                ..whole.clone()
-            },
-            Minute {
-                lost_behind: -1,
-                ..whole.clone()
-            },
+            Minute { imbalance: 1, ..whole.clone() },
+            Minute { lost_before: 1, ..whole.clone() },
+            Minute { lost_behind: -1, ..whole.clone() },
         ] {
             assert!(!broken.is_whole());
         }

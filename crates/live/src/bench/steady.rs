@@ -112,10 +112,7 @@ mod tests {
             pace: Pace {
                 sent,
                 lost: Span::from_us(lost),
-                lateness: Quantiles {
-                    p99_ns,
-                    ..Quantiles::default()
-                },
+                lateness: Quantiles { p99_ns, ..Quantiles::default() },
             },
             time: ProcessorTime::default(),
         };

@@ -48,10 +48,8 @@ impl PacketSocket {
         let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;
         let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
             .map_err(Error::system(action(), "CAP_NET_RAW"))?;
-        interface::disable_offloads(socket.as_fd(), name).map_err(Error::system(
-            format!("turn off the offloads of {name}"),
-            "CAP_NET_ADMIN",
-        ))?;
+        interface::disable_offloads(socket.as_fd(), name)
+            .map_err(Error::system(format!("turn off the offloads of {name}"), "CAP_NET_ADMIN"))?;
         interface::make_room_for_tags(socket.as_fd(), name);
         packet::bind(socket.as_fd(), index).map_err(Error::system(action(), "CAP_NET_RAW"))?;
         let mut device = Self {

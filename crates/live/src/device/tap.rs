@@ -56,11 +56,7 @@ impl Tap {
 
     /// What can be polled for frames; without an interface there is nothing to wait for.
     pub(crate) fn descriptor(&self) -> RawFd {
-        if self.is_attached {
-            self.file.as_raw_fd()
-        } else {
-            -1
-        }
+        if self.is_attached { self.file.as_raw_fd() } else { -1 }
     }
 
     /// Takes up an interface of the name, if there is one again.

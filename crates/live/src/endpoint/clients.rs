@@ -141,10 +141,7 @@ impl Clients {
         };
         let registry = self.poll.registry();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        if registry
-            .register(&mut stream, Token(place), interest)
-            .is_ok()
-        {
+        if registry.register(&mut stream, Token(place), interest).is_ok() {
             self.places[place] = Some(Client {
                 stream,
                 state: State::Asking(Vec::new()),

@@ -75,20 +75,14 @@ pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
     }
     let (kind, render): (_, fn(&dyn Pages) -> String) = match path.split('?').next() {
         Some("/counters") => ("application/json", |pages| pages.json()),
-        Some("/metrics") => ("text/plain; version=0.0.4; charset=utf-8", |pages| {
-            pages.metrics()
-        }),
+        Some("/metrics") => ("text/plain; version=0.0.4; charset=utf-8", |pages| pages.metrics()),
         Some("/") => {
             let body = "the counters: /counters (JSON), /metrics (Prometheus)\n";
             return Reply::Now(message("200 OK", PLAIN, body, has_body));
         }
         _ => return plain("404 Not Found", "there are /counters and /metrics\n"),
     };
-    Reply::Counters(Form {
-        kind,
-        render,
-        has_body,
-    })
+    Reply::Counters(Form { kind, render, has_body })
 }
 
 /// Whether a host, with a port or without, is this one. Any address is: a client that knows it came
@@ -164,10 +158,7 @@ mod tests {
             ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "200"),
             ("GET /metrics HTTP/1.1\r\nhOST:evil.example\r\n\r\n", "421"),
             ("GET /metrics HTTP/1.0\r\nHost: evil.example\r\n\r\n", "421"),
-            (
-                "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-                "400",
-            ),
+            ("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "400"),
         ] {
             assert_eq!(status(request), expected, "{request}");
         }

@@ -77,9 +77,7 @@ const UDP: u8 = 17;
 /// The sum of all 16-bit words, the last padded with zero.
 fn words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
-    let words = words
-        .iter()
-        .map(|&word| u64::from(u16::from_be_bytes(word)));
+    let words = words.iter().map(|&word| u64::from(u16::from_be_bytes(word)));
     let rest = rest.first().map_or(0, |&byte| u64::from(byte) << 8);
     words.sum::<u64>() + rest
 }
@@ -136,10 +134,9 @@ mod tests {
         let mut rng = Rng::new(1, 0);
         for len in 0..200 {
             let payload: Vec<u8> = (0..len + 12).map(|_| rng.next_u32() as u8).collect();
-            for (kind, mut packet) in [
-                (0x0800, ipv4(0b10, &payload)),
-                (0x86DD, ipv6(0b10, &payload)),
-            ] {
+            for (kind, mut packet) in
+                [(0x0800, ipv4(0b10, &payload)), (0x86DD, ipv6(0b10, &payload))]
+            {
                 let protocol = if kind == 0x0800 { 9 } else { 6 };
                 for number in [TCP, UDP] {
                     packet[protocol] = number;

@@ -88,10 +88,9 @@ mod tests {
     fn only_the_two_bits_and_the_checksum_change() {
         for tags in 0..=2 {
             for class in [0b01, 0b10, 0b11, 46 << 2 | 0b10, 0xFF] {
-                for (kind, packet) in [
-                    (0x0800, ipv4(class, b"payload")),
-                    (0x86DD, ipv6(class, b"payload")),
-                ] {
+                for (kind, packet) in
+                    [(0x0800, ipv4(class, b"payload")), (0x86DD, ipv6(class, b"payload"))]
+                {
                     let before = tagged(tags, kind, &packet);
                     let ip = parse(&before).unwrap().ip.unwrap();
                     let mut after = before.clone();
@@ -118,14 +117,7 @@ mod tests {
         for version in [Version::V4, Version::V6] {
             for len in 0..16 {
                 let mut frame = vec![0; len];
-                set_ce(
-                    &mut frame,
-                    Ip {
-                        version,
-                        offset: 14,
-                        class: 2,
-                    },
-                );
+                set_ce(&mut frame, Ip { version, offset: 14, class: 2 });
                 assert_eq!(frame, vec![0; len]);
             }
         }

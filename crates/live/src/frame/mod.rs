@@ -23,11 +23,7 @@ pub struct Mac(u64);
 impl Mac {
     /// From the bytes as they stand in a frame.
     pub fn new(bytes: [u8; 6]) -> Self {
-        Self(
-            bytes
-                .iter()
-                .fold(0, |number, &byte| number << 8 | u64::from(byte)),
-        )
+        Self(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 
     /// The address as a number below 2^48.
@@ -134,10 +130,7 @@ pub fn parse(frame: &[u8]) -> Option<Facts> {
             offset: at as u8, // At most 14 + 4 · MAX_TAGS.
             class,
         }),
-        flow: found.map_or_else(
-            || FlowId(hash([destination.0, source.0])),
-            |(_, _, flow)| flow,
-        ),
+        flow: found.map_or_else(|| FlowId(hash([destination.0, source.0])), |(_, _, flow)| flow),
     })
 }
 
@@ -170,11 +163,7 @@ fn ipv4(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     let protocol = header[9];
     // More fragments follow, or this is not the first: only the first would show the ports.
     let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3FFF != 0;
-    let ports = if is_fragment {
-        0
-    } else {
-        ports(protocol, &packet[header_len..total_len])
-    };
+    let ports = if is_fragment { 0 } else { ports(protocol, &packet[header_len..total_len]) };
     let flow = hash([addresses, u64::from(protocol) << 32 | u64::from(ports)]);
     Some((Version::V4, header[1], FlowId(flow)))
 }

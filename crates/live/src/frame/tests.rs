@@ -72,13 +72,7 @@ fn ip(frame: &[u8]) -> Option<Ip> {
 fn addresses_class_and_place_are_read_behind_any_number_of_tags() {
     for tags in 0..=2 {
         for class in 0..=0xFF {
-            let found = |version| {
-                Some(Ip {
-                    version,
-                    offset: 14 + 4 * tags as u8,
-                    class,
-                })
-            };
+            let found = |version| Some(Ip { version, offset: 14 + 4 * tags as u8, class });
             let v4 = tagged(tags, TYPE_IPV4, &ipv4(class, b"x"));
             let v6 = tagged(tags, TYPE_IPV6, &ipv6(class, b"x"));
             assert_eq!(ip(&v4), found(Version::V4));

@@ -79,9 +79,7 @@ impl Markers {
 fn ports(config: &Config) -> Result<Vec<SwitchPort>, ConfigError> {
     // Fewer than 256 ports.
     let ports = config.ports.iter().zip(0..);
-    ports
-        .map(|(port, number)| SwitchPort::new(config, port, PortId(number)))
-        .collect()
+    ports.map(|(port, number)| SwitchPort::new(config, port, PortId(number))).collect()
 }
 
 impl<D: Device> Switch<D> {
@@ -134,25 +132,16 @@ impl<D: Device> Switch<D> {
 
     /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or lost.
     pub fn transmit(&mut self, now: Time) -> usize {
-        let Core {
-            ports,
-            buffer,
-            store,
-            ..
-        } = &mut self.core;
+        let Core { ports, buffer, store, .. } = &mut self.core;
         let ports = ports.iter_mut().zip(&mut self.devices);
-        ports
-            .map(|(port, device)| port.transmit(now, device, buffer, store))
-            .sum()
+        ports.map(|(port, device)| port.transmit(now, device, buffer, store)).sum()
     }
 
     /// When the next packet is due, or comes out of an imitated cable; `None` if there is none.
     pub fn next_departure(&self) -> Option<Time> {
         let Core { ports, cables, .. } = &self.core;
         let departures = ports.iter().filter_map(SwitchPort::next_departure);
-        departures
-            .chain(cables.iter().filter_map(Cable::next_arrival))
-            .min()
+        departures.chain(cables.iter().filter_map(Cable::next_arrival)).min()
     }
 
     /// Begins to observe all queues, in this part of the time. What was observed before is forgotten.
@@ -171,13 +160,7 @@ impl<D: Device> Switch<D> {
     /// Looks after links, stations and loops, which is to be done some times a second. Stations
     /// behind a link that went down are forgotten: they may come back elsewhere.
     pub fn maintain(&mut self, now: Time) {
-        let Core {
-            ports,
-            fdb,
-            prober,
-            on_loop,
-            ..
-        } = &mut self.core;
+        let Core { ports, fdb, prober, on_loop, .. } = &mut self.core;
         let is_probed = *on_loop != OnLoop::Ignore && prober.begin_round(now);
         let ports = ports.iter_mut().zip(&mut self.devices);
         for ((port, device), id) in ports.zip((0..).map(PortId)) {
@@ -265,13 +248,7 @@ impl Core {
     /// Takes a frame that a device has for `ingress`.
     #[inline]
     fn take(&mut self, ingress: PortId, received: &Received<'_>) {
-        let &Received {
-            bytes,
-            tag,
-            len,
-            arrival,
-            is_unfinished,
-        } = received;
+        let &Received { bytes, tag, len, arrival, is_unfinished } = received;
         let port = &mut self.ports[ingress.index()];
         port.tally.received.add(len);
         if bytes.len() < len {
@@ -393,9 +370,7 @@ impl Core {
         port.tally.filtered += 1;
         port.tally.loops += 1;
         let both = [from, to].map(PortId::index);
-        let is_new = both
-            .iter()
-            .any(|&port| self.ports[port].looping.until.is_none());
+        let is_new = both.iter().any(|&port| self.ports[port].looping.until.is_none());
         for port in both {
             self.ports[port].looping.until = Some(until);
         }

@@ -128,10 +128,7 @@ impl SwitchPort {
         Ok(Self {
             pacer: Pacer::new(settings.rate, options.catch_up),
             staged: Staged {
-                frames: [Outgoing {
-                    id: FrameId(0),
-                    is_marked: false,
-                }; BURST],
+                frames: [Outgoing { id: FrameId(0), is_marked: false }; BURST],
                 len: 0,
             },
             stall: Stall::new(),
@@ -233,15 +230,7 @@ impl SwitchPort {
             && self.pacer.due() <= now
             && let Some(departure) = self.port.dequeue(now, buffer)
         {
-            let Departure {
-                sojourn,
-                id,
-                len,
-                queue,
-                ecn,
-                action,
-                ..
-            } = departure;
+            let Departure { sojourn, id, len, queue, ecn, action, .. } = departure;
             if let Some(observer) = &mut self.observer {
                 observer.on_departure(now, &departure);
                 observer.note_marks(now, queue, self.port.stats());

@@ -43,13 +43,7 @@ impl Prober {
         source[0] = 0x02;
         // Two switches that begin together do not probe together.
         let phase = Span::from_ps(key.hash_one("phase") % every.as_ps().max(1));
-        Self {
-            source: Mac::new(source),
-            every,
-            next: Time::ZERO + phase,
-            round: 0,
-            key,
-        }
+        Self { source: Mac::new(source), every, next: Time::ZERO + phase, round: 0, key }
     }
 
     /// Whether a round is due; the next is then a while later.

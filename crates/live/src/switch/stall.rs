@@ -109,11 +109,7 @@ impl Stall {
 
     /// For how long the device has taken nothing, when it was last tried.
     pub(super) fn span(&self) -> Span {
-        if self.is_stalled {
-            self.last - self.since
-        } else {
-            Span::ZERO
-        }
+        if self.is_stalled { self.last - self.since } else { Span::ZERO }
     }
 
     /// Notes that nothing was taken.
@@ -160,11 +156,7 @@ mod tests {
         assert_eq!(tries(&mut stall, 1_500), 1);
         assert_eq!(tries(&mut stall, 1_300), 4);
         stall.on_sent(1_299);
-        assert_eq!(
-            tries(&mut stall, 1_300),
-            1,
-            "it says nothing of longer ones"
-        );
+        assert_eq!(tries(&mut stall, 1_300), 1, "it says nothing of longer ones");
         stall.on_sent(1_300);
         assert_eq!(tries(&mut stall, 1_300), 4, "there is room again");
     }

@@ -107,11 +107,7 @@ mod tests {
         assert_eq!(admitted(1, 1_000, 100), 1_000);
         // After a pause it is as in the beginning: 101, and 99 in the 99 ms from then on.
         assert_eq!(admitted(5_000, 100, 50), 200);
-        assert_eq!(
-            admitted(9_000, 1_000, 1),
-            1_000,
-            "as many as may come all do"
-        );
+        assert_eq!(admitted(9_000, 1_000, 1), 1_000, "as many as may come all do");
     }
 
     #[test]

@@ -51,11 +51,7 @@ fn step(switch: &mut Switch<Memory>, now: Time) {
     let counters = switch.counters(now);
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     let held: u64 = counters.ports.iter().map(|port| port.held).sum();
-    assert_eq!(
-        u64::from(switch.core.store.held()),
-        held,
-        "each frame that waits has a place"
-    );
+    assert_eq!(u64::from(switch.core.store.held()), held, "each frame that waits has a place");
 }
 
 /// Steps from departure to departure until nothing waits. Returns the time of the last.
@@ -70,9 +66,7 @@ fn drain(switch: &mut Switch<Memory>) -> Time {
 
 fn sent(switch: &mut Switch<Memory>) -> Vec<Vec<Vec<u8>>> {
     let devices = switch.devices_mut().iter_mut();
-    devices
-        .map(|device| std::mem::take(&mut device.sent))
-        .collect()
+    devices.map(|device| std::mem::take(&mut device.sent)).collect()
 }
 
 fn counts(switch: &Switch<Memory>, of: impl Fn(&PortCounters) -> u64) -> Vec<u64> {
@@ -87,10 +81,7 @@ fn unknown_stations_are_flooded_and_known_ones_are_not() {
     switch.devices_mut()[0].push(at, frame(1, 2, 0));
     step(&mut switch, at);
     let lengths = |all: Vec<Vec<Vec<u8>>>| all.iter().map(Vec::len).collect::<Vec<_>>();
-    assert_eq!(
-        sent(&mut switch),
-        [vec![], vec![frame(1, 2, 0)], vec![frame(1, 2, 0)]]
-    );
+    assert_eq!(sent(&mut switch), [vec![], vec![frame(1, 2, 0)], vec![frame(1, 2, 0)]]);
     let at = Time::from_us(200);
     switch.devices_mut()[1].push(at, frame(2, 1, 0));
     step(&mut switch, at);
@@ -141,17 +132,7 @@ fn tcn_marks_in_the_bytes_what_waited_longer_than_the_threshold() {
     let mut config = config(2);
     config.marking.set("threshold", "30us").unwrap();
     let mut switch = switch(&config);
-    for class in [
-        0b10,
-        0b10,
-        0b10,
-        0b10,
-        0b10,
-        0b01,
-        0b11,
-        0b00,
-        46 << 2 | 0b10,
-    ] {
+    for class in [0b10, 0b10, 0b10, 0b10, 0b10, 0b01, 0b11, 0b00, 46 << 2 | 0b10] {
         switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, class));
     }
     step(&mut switch, Time::ZERO);
@@ -162,11 +143,7 @@ fn tcn_marks_in_the_bytes_what_waited_longer_than_the_threshold() {
     assert_eq!(classes, [2, 2, 2, 2, 3, 3, 3, 0, 46 << 2 | 3]);
     assert!(all[1].iter().all(|frame| checksum(&frame[14..34]) == 0));
     let port = &switch.counters(Time::ZERO).ports[1];
-    assert_eq!(
-        (port.marked, port.marks["sojourn"]),
-        (3, 3),
-        "one came marked"
-    );
+    assert_eq!((port.marked, port.marks["sojourn"]), (3, 3), "one came marked");
 }
 
 #[test]
@@ -188,10 +165,7 @@ fn ipv6_and_tagged_packets_are_marked_and_what_is_not_ip_is_not() {
     drain(&mut switch);
     let sent = &sent(&mut switch)[1];
     assert_eq!([&sent[1], &sent[2]].map(|frame| class(frame)), [3, 3]);
-    assert_eq!(
-        [&sent[0], &sent[3], &sent[4]],
-        [&frames[0], &frames[3], &frames[4]]
-    );
+    assert_eq!([&sent[0], &sent[3], &sent[4]], [&frames[0], &frames[3], &frames[4]]);
     assert_eq!(switch.counters(Time::ZERO).ports[1].marked, 2);
 }
 
@@ -206,16 +180,9 @@ fn a_port_may_drop_what_it_cannot_mark() {
     }
     step(&mut switch, Time::ZERO);
     let end = drain(&mut switch);
-    let classes: Vec<u8> = sent(&mut switch)[1]
-        .iter()
-        .map(|frame| class(frame))
-        .collect();
+    let classes: Vec<u8> = sent(&mut switch)[1].iter().map(|frame| class(frame)).collect();
     assert_eq!(classes, [0, 3]);
-    assert_eq!(
-        end,
-        Time::from_us(10),
-        "what is dropped takes no time of the wire"
-    );
+    assert_eq!(end, Time::from_us(10), "what is dropped takes no time of the wire");
     assert_eq!(switch.counters(end).ports[1].drops["not-capable"], 1);
 }
 
@@ -233,19 +200,10 @@ fn the_dscp_chooses_the_queue_and_the_scheduler_the_order() {
     }
     switch.receive(Time::ZERO);
     drain(&mut switch);
-    let order: Vec<u8> = sent(&mut switch)[1]
-        .iter()
-        .map(|frame| class(frame) >> 2)
-        .collect();
+    let order: Vec<u8> = sent(&mut switch)[1].iter().map(|frame| class(frame) >> 2).collect();
     assert_eq!(order, [46, 46, 10, 10, 0, 0]);
     let queues = &switch.counters(Time::ZERO).ports[1].queues;
-    assert_eq!(
-        queues
-            .iter()
-            .map(|queue| queue.dequeued.packets)
-            .collect::<Vec<_>>(),
-        [2, 2, 2]
-    );
+    assert_eq!(queues.iter().map(|queue| queue.dequeued.packets).collect::<Vec<_>>(), [2, 2, 2]);
 }
 
 #[test]
@@ -278,26 +236,17 @@ fn frames_wait_for_a_device_without_room_and_die_with_its_link() {
     // 30 µs later three more are due, but only the staged one leaves the port: the rest waits in
     // its queue, where schemes see it.
     step(&mut switch, Time::from_us(30));
-    assert_eq!(
-        switch.counters(Time::ZERO).ports[1].queues[0].held.packets,
-        5
-    );
+    assert_eq!(switch.counters(Time::ZERO).ports[1].queues[0].held.packets, 5);
     switch.devices_mut()[1].room = 3;
     step(&mut switch, Time::from_us(30));
     step(&mut switch, Time::from_us(30));
-    let order: Vec<u8> = sent(&mut switch)[1]
-        .iter()
-        .map(|frame| class(frame) >> 2)
-        .collect();
+    let order: Vec<u8> = sent(&mut switch)[1].iter().map(|frame| class(frame) >> 2).collect();
     assert_eq!(order, [0, 1, 2]);
     switch.devices_mut()[1].is_up = false;
     switch.maintain(Time::ZERO);
     drain(&mut switch);
     let port = &switch.counters(Time::ZERO).ports[1];
-    assert_eq!(
-        (port.drops["link-down"], port.held, port.is_up),
-        (3, 0, false)
-    );
+    assert_eq!((port.drops["link-down"], port.held, port.is_up), (3, 0, false));
     switch.devices_mut()[1].is_up = true;
     switch.devices_mut()[1].room = BURST;
     switch.maintain(Time::ZERO);
@@ -368,11 +317,7 @@ fn stations_behind_a_link_that_went_down_are_looked_for_again() {
 fn ports_share_a_pool() {
     let mut config = config(3);
     config.buffer = buffer::Config::named("dynamic-threshold").unwrap();
-    for (field, value) in [
-        ("pool_size", "10KB"),
-        ("reserve_size", "0B"),
-        ("alpha", "1"),
-    ] {
+    for (field, value) in [("pool_size", "10KB"), ("reserve_size", "0B"), ("alpha", "1")] {
         config.buffer.set(field, value).unwrap();
     }
     let mut switch = switch(&config);
@@ -504,14 +449,8 @@ fn bytes_are_counted_as_they_came_and_went() {
     switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
     step(&mut switch, Time::ZERO);
     let counters = switch.counters(Time::ZERO);
-    let one = Amount {
-        packets: 1,
-        bytes: 1250,
-    };
-    assert_eq!(
-        (counters.ports[0].received, counters.ports[1].sent),
-        (one, one)
-    );
+    let one = Amount { packets: 1, bytes: 1250 };
+    assert_eq!((counters.ports[0].received, counters.ports[1].sent), (one, one));
 }
 
 #[test]
@@ -539,10 +478,7 @@ fn what_is_observed_is_of_the_window() {
     let mut config = config(2);
     config.marking.set("threshold", "15us").unwrap();
     let mut switch = switch(&config);
-    switch.observe(Window {
-        from: Time::from_us(10),
-        to: Time::from_us(30),
-    });
+    switch.observe(Window { from: Time::from_us(10), to: Time::from_us(30) });
     // Five packets at once, 10 µs each, of which four wait, then three and so on.
     for _ in 0..5 {
         switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 2));
@@ -562,9 +498,6 @@ fn what_is_observed_is_of_the_window() {
     // Those that left at 10 and 20 µs; the second waited longer than the threshold.
     assert_eq!((queue.sent(), queue.waits.sum()), (2, 30_000_000));
     assert_eq!(queue.sent_bytes, 2_500);
-    let marks: u64 = tidegate_dataplane::Rule::ALL
-        .iter()
-        .map(|&rule| queue.marks(rule))
-        .sum();
+    let marks: u64 = tidegate_dataplane::Rule::ALL.iter().map(|&rule| queue.marks(rule)).sum();
     assert_eq!(marks, 1);
 }

@@ -2,10 +2,7 @@
 //!
 //! All unsafe code of the crate is in this module. The standard library has no packet sockets, no
 //! memory maps, no way to poll several descriptors, and no network namespaces.
-#![expect(
-    unsafe_code,
-    reason = "system calls take pointers; nothing outside this module does"
-)]
+#![expect(unsafe_code, reason = "system calls take pointers; nothing outside this module does")]
 
 pub(crate) mod filter;
 pub(crate) mod interface;
@@ -27,11 +24,7 @@ use tidegate_units::Span;
 /// Waits until one of the descriptors can be read, or for at most `timeout`. Returns early for a
 /// signal.
 pub(crate) fn wait_readable(descriptors: &[RawFd], timeout: Span) -> io::Result<()> {
-    let mut polled = [libc::pollfd {
-        fd: -1,
-        events: libc::POLLIN,
-        revents: 0,
-    }; MAX_POLLED];
+    let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; MAX_POLLED];
     for (polled, &fd) in polled.iter_mut().zip(descriptors) {
         polled.fd = fd;
     }
@@ -44,12 +37,7 @@ pub(crate) fn wait_readable(descriptors: &[RawFd], timeout: Span) -> io::Result<
     // SAFETY: the array has `count` entries and lives until the call returns; no signal mask is
     // given. Closed descriptors are reported, not touched.
     let result = unsafe {
-        libc::ppoll(
-            polled.as_mut_ptr(),
-            count as libc::nfds_t,
-            &raw const timeout,
-            ptr::null(),
-        )
+        libc::ppoll(polled.as_mut_ptr(), count as libc::nfds_t, &raw const timeout, ptr::null())
     };
     match check(result) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
@@ -62,11 +50,7 @@ const MAX_POLLED: usize = 256;
 
 /// Turns the result of a system call into an error if it is one.
 fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// Sets an option of a socket.

@@ -73,10 +73,7 @@ pub(crate) fn bind(socket: BorrowedFd, index: c_int) -> io::Result<()> {
 
 /// How many frames the ring had no room for since it was last asked.
 pub(crate) fn missed(socket: BorrowedFd) -> u32 {
-    let none = libc::tpacket_stats {
-        tp_packets: 0,
-        tp_drops: 0,
-    };
+    let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let name = libc::PACKET_STATISTICS;
     option(socket, libc::SOL_PACKET, name, none).map_or(0, |stats| stats.tp_drops)
 }
@@ -90,10 +87,7 @@ pub(crate) fn went_down(socket: BorrowedFd) -> bool {
 
 /// Sends frames, at most a burst, without waiting.
 pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
-    let mut vectors = [libc::iovec {
-        iov_base: ptr::null_mut(),
-        iov_len: 0,
-    }; BURST];
+    let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BURST];
     // SAFETY: structs of integers and pointers, for which zeroes are fine.
     let mut messages: [libc::mmsghdr; BURST] = unsafe { std::mem::zeroed() };
     let count = frames.len().min(BURST);

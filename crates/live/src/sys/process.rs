@@ -59,10 +59,7 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), (io::Error, &'static
 /// Lets a crash write the memory of this process to a file, or lets none, and then no other process
 /// of its user read it either.
 pub(crate) fn decide_core_dumps(are_allowed: bool) -> io::Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     if !are_allowed {
         // SAFETY: a limit, which the kernel reads.
         check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) })?;
@@ -185,10 +182,7 @@ pub(crate) fn lock(file: &File) -> io::Result<bool> {
 
 /// Processor time that this thread has used.
 pub(crate) fn thread_time() -> Span {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes a time to where one lives.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Span::from_secs(time.tv_sec.cast_unsigned()) + Span::from_ns(time.tv_nsec.cast_unsigned())

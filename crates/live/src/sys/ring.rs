@@ -107,11 +107,7 @@ impl Ring {
         let bytes = unsafe { slice::from_raw_parts(frame.add(start).as_ptr(), len) };
         let tag = (flags & libc::TP_STATUS_VLAN_VALID != 0).then(|| {
             let is_given = flags & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-            let kind = if is_given {
-                header.tp_vlan_tpid
-            } else {
-                0x8100
-            };
+            let kind = if is_given { header.tp_vlan_tpid } else { 0x8100 };
             let ([a, b], [c, d]) = (kind.to_be_bytes(), header.tp_vlan_tci.to_be_bytes());
             [a, b, c, d]
         });

@@ -18,10 +18,7 @@ pub(crate) fn retransmissions(socket: BorrowedFd) -> u32 {
 /// When the packet came in that was read last, in nanoseconds since 1970. The first call fails: it
 /// asks the kernel to begin.
 pub(crate) fn arrival(socket: BorrowedFd) -> io::Result<u64> {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let to: *mut libc::timespec = &raw mut time;
     // SAFETY: this request writes a time to where one lives.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSTAMPNS, to.cast::<c_void>()) })?;

@@ -48,10 +48,7 @@ impl Bed {
     pub fn new(hosts: usize) -> Result<Self, Error> {
         check(hosts)?;
         let host = |_| Namespace::new();
-        Self::join(
-            (0..hosts).map(host).collect::<Result<_, _>>()?,
-            Namespace::new()?,
-        )
+        Self::join((0..hosts).map(host).collect::<Result<_, _>>()?, Namespace::new()?)
     }
 
     /// Hosts that stay, as `tidegate-host0` and so on, and `tidegate-switch`, until
@@ -221,16 +218,13 @@ fn is_ours(name: &str) -> bool {
 }
 
 fn has_mark(text: &str) -> bool {
-    text.lines()
-        .any(|line| line.trim().strip_prefix("alias ") == Some(MARK))
+    text.lines().any(|line| line.trim().strip_prefix("alias ") == Some(MARK))
 }
 
 /// Whether a name of ours is that of nothing: what a program leaves that is killed while it gives a
 /// namespace its name.
 fn is_husk(name: &str) -> bool {
-    let number = name
-        .strip_prefix(PREFIX)
-        .and_then(|rest| rest.strip_prefix("host"));
+    let number = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix("host"));
     let is_ours = number.is_some_and(|number| number.parse::<u16>().is_ok());
     let entered = Namespace::open(name).and_then(|namespace| namespace.run(|| ()));
     let is_none = |error: &Error| matches!(error, Error::System { error, .. } if error.raw_os_error() == Some(libc::EINVAL));
@@ -240,9 +234,7 @@ fn is_husk(name: &str) -> bool {
 /// Removes the namespaces of testbeds with names, whichever process made them. Returns their names.
 pub fn remove_leftovers() -> Result<Vec<String>, Error> {
     let names = names().filter(|name| name.starts_with(PREFIX));
-    let mut names: Vec<String> = names
-        .filter(|name| is_ours(name) || is_husk(name))
-        .collect();
+    let mut names: Vec<String> = names.filter(|name| is_ours(name) || is_husk(name)).collect();
     names.sort_unstable();
     for name in &names {
         Namespace::remove(name)?;
@@ -280,9 +272,7 @@ mod tests {
         let shown = "1: lo: <LOOPBACK,UP> mtu 65536\n    link/loopback 00:00 brd 00:00\n";
         assert!(!has_mark(shown));
         assert!(has_mark(&format!("{shown}    alias tidegate-testbed\n")));
-        assert!(!has_mark(&format!(
-            "{shown}    alias not tidegate-testbed\n"
-        )));
+        assert!(!has_mark(&format!("{shown}    alias not tidegate-testbed\n")));
         assert!(!has_mark(&format!("{shown}    alias tidegate-testbed2\n")));
     }
 }

@@ -108,8 +108,7 @@ impl<'a> Connections<'a> {
         let place = self.list.iter().position(Option::is_none);
         let place = place.unwrap_or(self.list.len());
         let token = Token(self.first_token + 2 * place);
-        self.registry
-            .register(&mut sender, token, Interest::WRITABLE)?;
+        self.registry.register(&mut sender, token, Interest::WRITABLE)?;
         self.waiting.insert(own, place);
         let connection = Connection {
             sender,
@@ -172,9 +171,7 @@ impl<'a> Connections<'a> {
                 continue;
             };
             let token = Token(self.first_token + 2 * place + 1);
-            let registered = self
-                .registry
-                .register(&mut receiver, token, Interest::READABLE);
+            let registered = self.registry.register(&mut receiver, token, Interest::READABLE);
             if let (Ok(()), Some(Some(connection))) = (registered, self.list.get_mut(place)) {
                 connection.receiver = Some(receiver);
             }
@@ -184,11 +181,7 @@ impl<'a> Connections<'a> {
     /// Which connection a token belongs to, and whether it is the receiver's.
     pub(super) fn of_token(&self, token: Token) -> Option<(usize, End)> {
         let number = token.0.checked_sub(self.first_token)?;
-        let end = if number % 2 == 1 {
-            End::Receiver
-        } else {
-            End::Sender
-        };
+        let end = if number % 2 == 1 { End::Receiver } else { End::Sender };
         Some((number / 2, end))
     }
 
@@ -233,11 +226,7 @@ impl<'a> Connections<'a> {
         let job = connection.job.as_mut()?;
         job.received += len;
         let is_over = job.flow.bytes.is_some_and(|bytes| job.received >= bytes);
-        let mut arrived = Arrived {
-            number: job.number,
-            bytes: len,
-            finished: None,
-        };
+        let mut arrived = Arrived { number: job.number, bytes: len, finished: None };
         if is_over {
             connection.job = None;
             let all = socket::retransmissions(connection.sender.as_fd());

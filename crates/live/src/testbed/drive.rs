@@ -109,9 +109,7 @@ impl<'a> Driver<'a> {
             host.enter()?;
             let mut listener = connections::listen(number).map_err(failed("listen"))?;
             let token = Token(usize::from(number));
-            let registered = poll
-                .registry()
-                .register(&mut listener, token, Interest::READABLE);
+            let registered = poll.registry().register(&mut listener, token, Interest::READABLE);
             registered.map_err(failed("poll a listener"))?;
             listeners.push(listener);
             // The switch learns where the host is.
@@ -127,8 +125,7 @@ impl<'a> Driver<'a> {
             let token = Token(hosts.len() + series.len());
             let descriptor = made.descriptor();
             let registered =
-                poll.registry()
-                    .register(&mut SourceFd(&descriptor), token, Interest::READABLE);
+                poll.registry().register(&mut SourceFd(&descriptor), token, Interest::READABLE);
             registered.map_err(failed("poll a socket for pings"))?;
             series.push(made);
         }
@@ -292,10 +289,7 @@ impl<'a> Driver<'a> {
     /// Why the run ends now, if it does.
     fn end(&self, now: Time) -> Option<End> {
         let stop = &self.plan.stop;
-        if stop
-            .finished
-            .is_some_and(|finished| self.finished >= finished)
-        {
+        if stop.finished.is_some_and(|finished| self.finished >= finished) {
             return Some(End::Finished);
         }
         if stop.at.is_some_and(|at| now >= at) {
@@ -307,10 +301,7 @@ impl<'a> Driver<'a> {
         if finite > 0 && over >= finite {
             return Some(End::Finished);
         }
-        let last = self
-            .next_flow
-            .checked_sub(1)
-            .map(|last| &self.plan.flows[last]);
+        let last = self.next_flow.checked_sub(1).map(|last| &self.plan.flows[last]);
         let since = last.map_or(self.progress_at, |last| self.progress_at.max(last.start));
         let waits = self.next_flow > over;
         (waits && now - since > stop.stalled).then_some(End::Stalled)
@@ -324,11 +315,7 @@ impl<'a> Driver<'a> {
         Driven {
             flows: self.results,
             progress: self.progress.map(|progress| progress.finish(now)),
-            pings: self
-                .series
-                .into_iter()
-                .map(|series| series.answers)
-                .collect(),
+            pings: self.series.into_iter().map(|series| series.answers).collect(),
             ended_at: now,
             end,
         }

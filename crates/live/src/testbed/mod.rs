@@ -179,9 +179,7 @@ fn forward(
 const PLACE: &str = "open a connection";
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread
-        .join()
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Becomes true with the end of a thread, however it ends.

@@ -39,14 +39,7 @@ impl Series {
         let _ = socket::arrival(socket.as_fd());
         let mut request = vec![0; (plan.bytes.max(HEADERS) - HEADERS + 8) as usize];
         request[0] = 8; // An echo request; the kernel fills in the checksum and its own number.
-        Ok(Self {
-            socket,
-            plan,
-            sent: 0,
-            request,
-            sent_at: Vec::new(),
-            answers: Vec::new(),
-        })
+        Ok(Self { socket, plan, sent: 0, request, sent_at: Vec::new(), answers: Vec::new() })
     }
 
     /// What can be polled for answers.

@@ -115,14 +115,8 @@ pub struct FlowResult {
 impl Plan {
     /// Refuses hosts that do not exist and codepoints that are none.
     pub(super) fn check(&self, hosts: usize) -> Result<(), ConfigError> {
-        let flows = self
-            .flows
-            .iter()
-            .map(|flow| (flow.from, flow.to, flow.dscp));
-        let pings = self
-            .pings
-            .iter()
-            .map(|ping| (ping.from, ping.to, ping.dscp));
+        let flows = self.flows.iter().map(|flow| (flow.from, flow.to, flow.dscp));
+        let pings = self.pings.iter().map(|ping| (ping.from, ping.to, ping.dscp));
         for (from, to, dscp) in flows.chain(pings) {
             for host in [from, to] {
                 if usize::from(host) >= hosts {

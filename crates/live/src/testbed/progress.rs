@@ -28,10 +28,7 @@ pub struct Progress {
 
 impl Progress {
     pub(super) fn new(sampling: &Sampling) -> Self {
-        Self {
-            sampling: sampling.clone(),
-            bytes: vec![Vec::new(); sampling.flows.len()],
-        }
+        Self { sampling: sampling.clone(), bytes: vec![Vec::new(); sampling.flows.len()] }
     }
 
     /// Counts bytes of a flow.
@@ -62,9 +59,7 @@ impl Progress {
 
     /// The interval of a moment, wider ones if there would be too many.
     fn interval_of(&mut self, now: Time) -> Option<usize> {
-        let Sampling {
-            from, to, limit, ..
-        } = self.sampling;
+        let Sampling { from, to, limit, .. } = self.sampling;
         if now < from || now >= to {
             return None;
         }
@@ -102,15 +97,9 @@ mod tests {
     #[test]
     fn bytes_count_in_the_interval_in_which_they_arrive() {
         let mut progress = progress(100);
-        for (flow, bytes, ms) in [
-            (3, 1, 9),
-            (3, 2, 10),
-            (3, 4, 19),
-            (3, 8, 20),
-            (2, 16, 20),
-            (1, 32, 35),
-            (3, 64, 100),
-        ] {
+        for (flow, bytes, ms) in
+            [(3, 1, 9), (3, 2, 10), (3, 4, 19), (3, 8, 20), (2, 16, 20), (1, 32, 35), (3, 64, 100)]
+        {
             progress.add(flow, bytes, at(ms));
         }
         // What is from 40 ms on is part of an interval that is not over.

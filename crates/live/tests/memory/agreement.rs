@@ -45,11 +45,7 @@ fn both_worlds_decide_alike_with_every_scheme_scheduler_and_buffer() {
             continue;
         };
         let found = live(&config, &trace);
-        let parts = [
-            config.marking.name(),
-            config.scheduling.name(),
-            config.buffer.name(),
-        ];
+        let parts = [config.marking.name(), config.scheduling.name(), config.buffer.name()];
         assert_eq!(found.sent.len(), expected.sent.len(), "{parts:?}");
         for (index, pair) in found.sent.iter().zip(&expected.sent).enumerate() {
             assert_eq!(pair.0, pair.1, "{parts:?}: departure {index}");
@@ -60,10 +56,7 @@ fn both_worlds_decide_alike_with_every_scheme_scheduler_and_buffer() {
         drops += expected.drops.iter().sum::<u64>();
     }
     // The traces are worth comparing.
-    assert!(
-        compared > 40 && marks > 5_000 && drops > 1_000,
-        "{compared} {marks} {drops}"
-    );
+    assert!(compared > 40 && marks > 5_000 && drops > 1_000, "{compared} {marks} {drops}");
 }
 
 /// Schedulers of three queues: the name, and a field with its value.
@@ -114,11 +107,7 @@ fn trace(seed: u64) -> Vec<Arrival> {
     let mut at = Time::from_us(1);
     let mut trace = Vec::new();
     for number in 0..PACKETS {
-        let gap = if (number / 100) % 2 == 0 {
-            6_000
-        } else {
-            60_000
-        };
+        let gap = if (number / 100) % 2 == 0 { 6_000 } else { 60_000 };
         at += Span::from_ps(1_001 + u64::from(below(&mut rng, gap)) * 1_000);
         let ingress = below(&mut rng, u32::from(PORTS)) as u16;
         let egress = (ingress + 1 + below(&mut rng, u32::from(PORTS) - 1) as u16) % PORTS;
@@ -128,12 +117,7 @@ fn trace(seed: u64) -> Vec<Arrival> {
             [60, 1514, 1514, 60 + below(&mut rng, 1_400) as usize][below(&mut rng, 4) as usize];
         let mut frame = frame(ingress, egress, class, len);
         frame[46..50].copy_from_slice(&number.to_be_bytes());
-        trace.push(Arrival {
-            at,
-            ingress,
-            egress,
-            frame,
-        });
+        trace.push(Arrival { at, ingress, egress, frame });
     }
     trace
 }
@@ -177,10 +161,7 @@ fn live(config: &Config, trace: &[Arrival]) -> Outcome {
     let ports = counters.ports.iter();
     Outcome {
         sent,
-        marks: ports
-            .clone()
-            .map(|port| port.marks.values().sum())
-            .collect(),
+        marks: ports.clone().map(|port| port.marks.values().sum()).collect(),
         drops: ports.map(PortCounters::dropped).collect(),
     }
 }

@@ -36,10 +36,7 @@ fn a_million_random_frames_are_all_accounted_for() {
             switch.transmit(now);
             for device in switch.devices_mut() {
                 let is_marked = |frame: &Vec<u8>| {
-                    parse(frame)
-                        .unwrap()
-                        .ip
-                        .is_some_and(|ip| ip.ecn() == Ecn::Ce)
+                    parse(frame).unwrap().ip.is_some_and(|ip| ip.ecn() == Ecn::Ce)
                 };
                 sent += device.sent.len() as u64;
                 marked += device.sent.iter().filter(|frame| is_marked(frame)).count() as u64;
@@ -68,10 +65,7 @@ fn a_million_random_frames_are_all_accounted_for() {
         "refused",
         "port-full",
     ] {
-        let happened = counters
-            .ports
-            .iter()
-            .any(|port| port.drops.contains_key(reason));
+        let happened = counters.ports.iter().any(|port| port.drops.contains_key(reason));
         assert!(happened, "{reason}");
     }
     assert!(counters.evicted > 0 && counters.moved > 0 && counters.stations <= 64);
@@ -99,12 +93,7 @@ fn garbage(rng: &mut Rng) -> Vec<u8> {
         return bytes;
     }
     let stations = [below(rng, 40), below(rng, 40)].map(|station| station as u16);
-    let mut good = frame(
-        stations[0],
-        stations[1],
-        below(rng, 256) as u8,
-        len as usize,
-    );
+    let mut good = frame(stations[0], stations[1], below(rng, 256) as u8, len as usize);
     if below(rng, 4) == 0 {
         // A tag, or several.
         let tag = [[0x81, 0, 0, 5], [0x88, 0xA8, 0, 6]][below(rng, 2) as usize];

@@ -1,10 +1,7 @@
 //! The switch on devices in memory: what it must hold to whatever comes, and that it decides as the
 //! simulator does.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod agreement;
 mod faults;

@@ -46,10 +46,8 @@ fn a_warm_switch_allocates_nothing() {
         frames.push(vec![0; 5]);
         frames
     };
-    let devices = [(0, 1), (1, 2), (2, 0)].map(|(from, to)| Loop {
-        frames: frames(from, to),
-        sent: 0,
-    });
+    let devices =
+        [(0, 1), (1, 2), (2, 0)].map(|(from, to)| Loop { frames: frames(from, to), sent: 0 });
     let mut switch = Switch::new(&config, devices.into()).unwrap();
     let mut now = Time::ZERO;
     let mut run = |switch: &mut Switch<Loop>, rounds| {
@@ -67,9 +65,6 @@ fn a_warm_switch_allocates_nothing() {
     let counters = switch.counters(Time::from_secs(10));
     assert_eq!(counters.imbalance(), 0);
     let port = &counters.ports[1];
-    assert!(
-        port.sent.packets > 10_000 && port.marked > 0 && port.dropped() > 0,
-        "{port:?}"
-    );
+    assert!(port.sent.packets > 10_000 && port.marked > 0 && port.dropped() > 0, "{port:?}");
     assert!(counters.ports.iter().all(|port| port.flooded > 0));
 }

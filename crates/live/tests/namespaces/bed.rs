@@ -138,9 +138,7 @@ impl Bed {
         let target = format!("10.0.0.{}:9", to + 1);
         let receiver = self.hosts[to].run(|| UdpSocket::bind(&target));
         let receiver = receiver.unwrap().unwrap();
-        receiver
-            .set_read_timeout(Some(Duration::from_millis(200)))
-            .unwrap();
+        receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         let sender = self.hosts[from].run(|| UdpSocket::bind("0.0.0.0:0"));
         let sender = sender.unwrap().unwrap();
         (0..50).any(|_| {
@@ -170,10 +168,8 @@ impl Bed {
 /// Gives a host its addresses.
 pub(crate) fn address(host: &Namespace, number: usize) {
     let number = number + 1;
-    host.ip(&format!("address add 10.0.0.{number}/24 dev host"))
-        .unwrap();
-    host.ip(&format!("address add fd00::{number}/64 dev host nodad"))
-        .unwrap();
+    host.ip(&format!("address add 10.0.0.{number}/24 dev host")).unwrap();
+    host.ip(&format!("address add fd00::{number}/64 dev host nodad")).unwrap();
 }
 
 /// Says that the switch is open, or never will be.

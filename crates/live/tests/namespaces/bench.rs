@@ -11,10 +11,7 @@ pub(crate) fn a_shaped_wire_never_exceeds_its_rate_in_any_second() {
     let configured = measured.configured_bits_per_second;
     for second in &measured.seconds {
         // A second may make good what the one before it lost, which is a few milliseconds.
-        assert!(
-            second.bits_per_second <= configured + configured / 50,
-            "{second:?}"
-        );
+        assert!(second.bits_per_second <= configured + configured / 50, "{second:?}");
     }
     let port = &measured.port;
     assert!(port.sent.packets > 0 && port.marked > 0, "{port:?}");

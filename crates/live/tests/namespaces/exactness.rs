@@ -23,11 +23,9 @@ pub(crate) fn check(bed: &Bed, counters: &Counters) {
         assert_eq!((port.missed, port.unfinished), (0, 0), "{port:?}");
     }
     for host in 0..bed.hosts.len() {
-        for (group, name) in [
-            ("Tcp", "InCsumErrors"),
-            ("Ip", "InHdrErrors"),
-            ("IpExt", "InCsumErrors"),
-        ] {
+        for (group, name) in
+            [("Tcp", "InCsumErrors"), ("Ip", "InHdrErrors"), ("IpExt", "InCsumErrors")]
+        {
             assert_eq!(bed.counter(host, group, name), 0, "{group} {name}");
         }
     }
@@ -46,19 +44,11 @@ pub(crate) fn marks_are_the_ce_packets_that_the_receivers_kernel_counts() {
     });
     check(&bed, &counters);
     for (host, port) in counters.ports.iter().enumerate() {
-        assert_eq!(
-            port.marked,
-            bed.counter(host, "IpExt", "InCEPkts"),
-            "host {host}"
-        );
+        assert_eq!(port.marked, bed.counter(host, "IpExt", "InCEPkts"), "host {host}");
         assert_eq!(port.marked, port.marks.values().sum::<u64>());
         assert_eq!(port.dropped(), 0, "{port:?}");
     }
-    assert!(
-        counters.ports[2].marked > 20,
-        "{}",
-        counters.ports[2].marked
-    );
+    assert!(counters.ports[2].marked > 20, "{}", counters.ports[2].marked);
 }
 
 pub(crate) fn marks_on_ipv6_are_counted_too() {
@@ -101,17 +91,9 @@ pub(crate) fn every_frame_that_goes_out_arrives_in_order_or_has_a_reason() {
     for host in &bed.hosts {
         host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
     }
-    let receiver = bed.hosts[1]
-        .run(|| UdpSocket::bind("10.0.0.2:10"))
-        .unwrap()
-        .unwrap();
-    receiver
-        .set_read_timeout(Some(Duration::from_secs(3)))
-        .unwrap();
-    let sender = bed.hosts[0]
-        .run(|| UdpSocket::bind("10.0.0.1:0"))
-        .unwrap()
-        .unwrap();
+    let receiver = bed.hosts[1].run(|| UdpSocket::bind("10.0.0.2:10")).unwrap().unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    let sender = bed.hosts[0].run(|| UdpSocket::bind("10.0.0.1:0")).unwrap().unwrap();
     let (mut arrived, mut sent) = (0_u64, 0_u64);
     let counters = bed.run(&config, || {
         assert!(bed.reaches(0, 1), "addresses are resolved");
@@ -122,10 +104,7 @@ pub(crate) fn every_frame_that_goes_out_arrives_in_order_or_has_a_reason() {
                 while let Ok(len) = receiver.recv(&mut bytes) {
                     assert_eq!(len, 1_000);
                     let number = u32::from_be_bytes(bytes[..4].try_into().unwrap());
-                    assert!(
-                        last.is_none_or(|last| last < number),
-                        "{number} after {last:?}"
-                    );
+                    assert!(last.is_none_or(|last| last < number), "{number} after {last:?}");
                     last = Some(number);
                     count += 1;
                 }

@@ -92,18 +92,14 @@ pub(crate) fn tap_interfaces_are_ports_too() {
         // The kernel's ends go to the hosts, in place of those they had.
         for (number, host) in bed.hosts.iter().enumerate() {
             host.ip("link delete host").unwrap();
-            host.adopt(&bed.switch, &format!("tap-port{number}"), "host")
-                .unwrap();
+            host.adopt(&bed.switch, &format!("tap-port{number}"), "host").unwrap();
             address(host, number);
         }
         bed.transfer(0, 1, "10.0.0.2:5001", 2_000_000);
     });
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     assert!(counters.ports[1].sent.bytes > 2_000_000);
-    assert_eq!(
-        counters.ports[1].marked,
-        bed.counter(1, "IpExt", "InCEPkts")
-    );
+    assert_eq!(counters.ports[1].marked, bed.counter(1, "IpExt", "InCEPkts"));
     assert!(counters.ports[1].marked > 0);
     assert_eq!(bed.counter(1, "Tcp", "InCsumErrors"), 0);
 }
@@ -151,18 +147,14 @@ impl Seen {
         let used = times.split(' ').next().unwrap().parse().unwrap();
         self.is_up.store(port.is_up, Ordering::Relaxed);
         self.used_ns.store(used, Ordering::Relaxed);
-        self.uptime_ns
-            .store(live.uptime().as_ns(), Ordering::Relaxed);
+        self.uptime_ns.store(live.uptime().as_ns(), Ordering::Relaxed);
     }
 
     fn times(&self) -> [u64; 2] {
         [&self.used_ns, &self.uptime_ns].map(|time| time.load(Ordering::Relaxed))
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the switch looks ten times a second"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the switch looks ten times a second")]
     fn wait_for(&self, is_up: bool) {
         let begun = Instant::now();
         while begun.elapsed() < suite::CEILING {
@@ -171,10 +163,7 @@ impl Seen {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        panic!(
-            "the port never became {}",
-            if is_up { "up" } else { "down" }
-        );
+        panic!("the port never became {}", if is_up { "up" } else { "down" });
     }
 }
 
@@ -220,10 +209,7 @@ pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
     assert!(counters.ports[1].is_up);
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a loop that sleeps shows in time only"
-)]
+#[expect(clippy::disallowed_methods, reason = "a loop that sleeps shows in time only")]
 fn rest() {
     thread::sleep(Duration::from_secs(1));
 }
@@ -238,10 +224,7 @@ pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
         opened.unwrap_err().to_string()
     };
     let found = error(&["lo"]);
-    assert!(
-        found.starts_with("interface = lo is out of range"),
-        "{found}"
-    );
+    assert!(found.starts_with("interface = lo is out of range"), "{found}");
     assert!(error(&["lo", "lo"]).contains("not another port's"));
     // Nor is one of several changed, or the same by another name.
     let commands = "link add one type veth peer two\nlink property add dev one altname uno\n";

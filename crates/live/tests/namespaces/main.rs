@@ -4,10 +4,7 @@
 //! with this process. Without the privilege each test is reported as skipped, by name; if anything
 //! else is in the way, it fails.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod bed;
 mod bench;

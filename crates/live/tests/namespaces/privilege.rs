@@ -26,17 +26,12 @@ pub(crate) fn without_privilege_every_test_is_skipped_by_name() {
     for name in &names {
         let end = " ... ignored (cannot make a network namespace: CAP_SYS_ADMIN is missing)";
         let is_line = |line: &str| {
-            let tested = line
-                .strip_prefix("test ")
-                .and_then(|line| line.strip_suffix(end));
+            let tested = line.strip_prefix("test ").and_then(|line| line.strip_suffix(end));
             tested.is_some_and(|tested| tested.trim_end() == *name)
         };
         assert!(text.lines().any(is_line), "{name}{end}\nin\n{text}");
     }
-    let sum = format!(
-        "0 passed; 0 failed; {} ignored; 0 measured; 1 filtered out",
-        names.len()
-    );
+    let sum = format!("0 passed; 0 failed; {} ignored; 0 measured; 1 filtered out", names.len());
     assert!(text.contains(&format!("test result: ok. {sum};")), "{text}");
 }
 
@@ -52,10 +47,7 @@ pub(crate) fn without_privilege_the_error_names_it() {
         bed.switch.run(open).unwrap()
     };
     let found = error(&config);
-    assert!(
-        found.is_privilege() && found.to_string().contains("CAP_NET_RAW"),
-        "{found}"
-    );
+    assert!(found.is_privilege() && found.to_string().contains("CAP_NET_RAW"), "{found}");
     config.ports[0].device = DeviceKind::Tap;
     config.ports[0].interface = "tap-new".into();
     let found = error(&config);
@@ -63,10 +55,5 @@ pub(crate) fn without_privilege_the_error_names_it() {
     let mut config = bed.config("1Gbps");
     config.ports[0].interface = "absent".into();
     let found = bed.switch.run(|| Live::open(&config).unwrap_err()).unwrap();
-    assert!(
-        found
-            .to_string()
-            .starts_with("cannot find interface absent"),
-        "{found}"
-    );
+    assert!(found.to_string().starts_with("cannot find interface absent"), "{found}");
 }

@@ -17,10 +17,7 @@ const FRAMES: u64 = 2_000;
 /// Enough bytes for three times as many frames and a tick of the control at most for each change.
 const BYTES: usize = 12_000_000;
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "nothing shows when a kernel has no more to say"
-)]
+#[expect(clippy::disallowed_methods, reason = "nothing shows when a kernel has no more to say")]
 pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     let bed = Bed::new(2);
     // No packets but those of the test.

@@ -30,14 +30,7 @@ fn config(hosts: usize) -> Config {
 }
 
 fn flow(from: u16, dscp: u8, bytes: Option<u64>) -> Flow {
-    Flow {
-        start: Time::from_ms(10),
-        bytes,
-        from,
-        to: 2,
-        dscp,
-        rate: None,
-    }
+    Flow { start: Time::from_ms(10), bytes, from, to: 2, dscp, rate: None }
 }
 
 fn plan(opening: Opening, flows: Vec<Flow>) -> Plan {
@@ -53,15 +46,8 @@ fn plan(opening: Opening, flows: Vec<Flow>) -> Plan {
             dscp: 1,
         }],
         opening,
-        stop: Stop {
-            at: Some(Time::from_secs(20)),
-            finished: None,
-            stalled: Span::from_secs(10),
-        },
-        window: Window {
-            from: Time::ZERO,
-            to: Time::MAX,
-        },
+        stop: Stop { at: Some(Time::from_secs(20)), finished: None, stalled: Span::from_secs(10) },
+        window: Window { from: Time::ZERO, to: Time::MAX },
         sampling: None,
         tcp: Tcp {
             congestion: "reno".into(),
@@ -79,11 +65,7 @@ pub(crate) fn a_plan_is_carried_out_and_all_marks_arrive() {
     let mut paced = flow(1, 0, Some(200_000));
     paced.rate = Some("20Mbps".parse().unwrap());
     for opening in [Opening::Handshake, Opening::Ready, Opening::Persistent] {
-        let flows = vec![
-            flow(0, 0, Some(2_000_000)),
-            flow(1, 1, Some(2_000_000)),
-            paced,
-        ];
+        let flows = vec![flow(0, 0, Some(2_000_000)), flow(1, 1, Some(2_000_000)), paced];
         let mut plan = plan(opening, flows);
         plan.sampling = Some(Sampling {
             from: Time::ZERO,
@@ -103,10 +85,7 @@ pub(crate) fn a_plan_is_carried_out_and_all_marks_arrive() {
         // All but the interval that was not over; two flows share 100 Mb/s.
         let sum: u64 = received.iter().sum();
         assert!((1_800_000..=2_000_000).contains(&sum), "{received:?}");
-        assert!(
-            received.iter().all(|&bytes| bytes <= 140_000),
-            "{received:?}"
-        );
+        assert!(received.iter().all(|&bytes| bytes <= 140_000), "{received:?}");
         let counters = &outcome.counters;
         assert_eq!(counters.imbalance(), 0, "{counters:?}");
         let marked: u64 = counters.ports.iter().map(|port| port.marked).sum();

@@ -31,30 +31,20 @@ pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
     }
     // A capture may lose packets at its ends, never make some up.
     let marked = classes.get("3").copied().unwrap_or(0);
-    assert!(
-        marked > 0 && marked <= port.marked,
-        "{classes:?} of {}",
-        port.marked
-    );
+    assert!(marked > 0 && marked <= port.marked, "{classes:?} of {}", port.marked);
     assert!(classes.get("2").copied().unwrap_or(0) > 500, "{classes:?}");
     let right = "ip.checksum.status == 1 and tcp.checksum.status == 1";
     let right = capture.read(&["frame.number"], right).lines().count();
     assert!(right > 500, "the checksums were looked at");
     // The receiving kernel looked at every frame, and the capture is not always whole: it was seen
     // to hold two wrong frames of 2068 in one run of many.
-    for (group, name) in [
-        ("Ip", "InHdrErrors"),
-        ("IpExt", "InCsumErrors"),
-        ("Tcp", "InCsumErrors"),
-    ] {
+    for (group, name) in [("Ip", "InHdrErrors"), ("IpExt", "InCsumErrors"), ("Tcp", "InCsumErrors")]
+    {
         assert_eq!(bed.counter(1, group, name), 0, "{name}");
     }
     let wrong = "ip.checksum.status == 0 or tcp.checksum.status == 0 or _ws.malformed";
     let wrong = capture.read(&FACTS, wrong);
-    assert!(
-        wrong.lines().count() * 100 < right,
-        "{FACTS:?} of the wrong ones:\n{wrong}"
-    );
+    assert!(wrong.lines().count() * 100 < right, "{FACTS:?} of the wrong ones:\n{wrong}");
 }
 
 /// What distinguishes one wrong frame from another.
@@ -97,10 +87,7 @@ impl Capture {
     /// The fields of all captured packets that a filter accepts, a line for each.
     fn read(&self, fields: &[&str], filter: &str) -> String {
         let mut command = Command::new("tshark");
-        command
-            .arg("-r")
-            .arg(&self.path)
-            .args(["-Y", filter, "-T", "fields"]);
+        command.arg("-r").arg(&self.path).args(["-Y", filter, "-T", "fields"]);
         for preference in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"] {
             command.args(["-o", preference]);
         }

@@ -56,9 +56,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["tx-queue" | "uc-tx-queue", number] = words[..] {
-            let number = number
-                .parse()
-                .map_err(|_| wrong("this is no queue".to_owned()))?;
+            let number = number.parse().map_err(|_| wrong("this is no queue".to_owned()))?;
             queue = Some(number);
             continue;
         }
@@ -94,9 +92,9 @@ impl Reader {
         let names = match line.strip_prefix("interface Ethernet") {
             Some(numbers) => Some(interfaces(numbers)),
             // Ports of a bundle are configured at the bundle.
-            None if of_bundle(line) => line
-                .strip_prefix("interface ")
-                .map(|name| vec![name.into()]),
+            None if of_bundle(line) => {
+                line.strip_prefix("interface ").map(|name| vec![name.into()])
+            }
             None => None,
         };
         match names {
@@ -113,10 +111,7 @@ impl Reader {
     fn set(&mut self, block: &Block, queue: u8, marking: Marking) {
         match block {
             Block::Profile(name) => {
-                self.profiles
-                    .entry(name.clone())
-                    .or_default()
-                    .insert(queue, marking);
+                self.profiles.entry(name.clone()).or_default().insert(queue, marking);
             }
             Block::Interfaces(names) => {
                 for name in names {
@@ -149,34 +144,19 @@ impl Reader {
         let mut notes = Vec::new();
         let mut used = Vec::new();
         for (port, interface) in &self.interfaces {
-            let place = port
-                .split('/')
-                .next()
-                .and_then(|number| number.parse::<u32>().ok());
+            let place = port.split('/').next().and_then(|number| number.parse::<u32>().ok());
             let place = place.and_then(|number| number.checked_sub(1));
             let speed = interface.speed.or_else(|| speed_by_place(network, place));
             let profile = interface.profile.as_deref();
-            let mut queues = profile
-                .and_then(|name| self.profiles.get(name))
-                .cloned()
-                .unwrap_or_default();
+            let mut queues =
+                profile.and_then(|name| self.profiles.get(name)).cloned().unwrap_or_default();
             queues.extend(&interface.queues);
             used.extend(profile.map(ToOwned::to_owned));
             for (&queue, &marking) in &queues {
                 let name = profile.unwrap_or("the interface");
                 let name = format!("{name}, tx-queue {queue}");
                 let queue = Some(queue);
-                add(
-                    &mut settings,
-                    Setting {
-                        queue,
-                        speed,
-                        ports: 1,
-                        marking,
-                        alpha: None,
-                        name,
-                    },
-                );
+                add(&mut settings, Setting { queue, speed, ports: 1, marking, alpha: None, name });
             }
         }
         for (profile, queues) in self.profiles {
@@ -192,14 +172,7 @@ impl Reader {
                 let queue = Some(queue);
                 add(
                     &mut settings,
-                    Setting {
-                        queue,
-                        speed: None,
-                        ports: 0,
-                        marking,
-                        alpha: None,
-                        name,
-                    },
+                    Setting { queue, speed: None, ports: 0, marking, alpha: None, name },
                 );
             }
         }
@@ -244,9 +217,7 @@ fn link_speed(text: &str) -> Option<Rate> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let gigabits: u64 = text[..digits].parse().ok()?;
     let bps = gigabits.checked_mul(1_000_000_000)?;
-    text[digits..]
-        .starts_with('g')
-        .then(|| Rate::from_bps(bps))?
+    text[digits..].starts_with('g').then(|| Rate::from_bps(bps))?
 }
 
 /// What a line sets for its queue: `None` if it is no line of ECN, or only counts.
@@ -257,15 +228,9 @@ fn random_detect(words: &[&str]) -> Option<Result<Marking, String>> {
     match rest {
         ["count", ..] => None,
         ["delay", "threshold", value, unit] => Some(delay(value, unit)),
-        [
-            "minimum-threshold",
-            min,
-            unit,
-            "maximum-threshold",
-            max,
-            other,
-            more @ ..,
-        ] => Some(thresholds((min, unit), (max, other), more)),
+        ["minimum-threshold", min, unit, "maximum-threshold", max, other, more @ ..] => {
+            Some(thresholds((min, unit), (max, other), more))
+        }
         _ => Some(Err("this line of ECN cannot be read".to_owned())),
     }
 }
@@ -276,8 +241,7 @@ fn is_time(unit: &str) -> bool {
 
 fn delay(value: &str, unit: &str) -> Result<Marking, String> {
     let span = format!("{value}{}", short_time(unit)).parse::<Span>();
-    span.map(Marking::Sojourn)
-        .map_err(|error| error.to_string())
+    span.map(Marking::Sojourn).map_err(|error| error.to_string())
 }
 
 fn short_time(unit: &str) -> &str {
@@ -306,14 +270,10 @@ fn thresholds(min: (&str, &str), max: (&str, &str), more: &[&str]) -> Result<Mar
                 return Err("segments have another size on every platform: give bytes".to_owned());
             }
             _ => {
-                return Err(format!(
-                    "the unit `{unit}` is not one of bytes, kbytes, mbytes"
-                ));
+                return Err(format!("the unit `{unit}` is not one of bytes, kbytes, mbytes"));
             }
         };
-        let value: u64 = value
-            .parse()
-            .map_err(|_| format!("`{value}` is no number"))?;
+        let value: u64 = value.parse().map_err(|_| format!("`{value}` is no number"))?;
         Ok(Bytes(value.saturating_mul(worth)))
     };
     let (min, max) = (length(min)?, length(max)?);

@@ -52,11 +52,7 @@ fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
     );
     let eighth = Ratio::new(1, 8).unwrap();
     assert_eq!((rows[2].alpha, rows[3].alpha), (eighth, Ratio::ONE));
-    assert!(
-        rows[2].verdict.starts_with("adds 336 µs"),
-        "{}",
-        rows[2].verdict
-    );
+    assert!(rows[2].verdict.starts_with("adds 336 µs"), "{}", rows[2].verdict);
     assert_eq!(rows[0].name, "no wred_profile");
     assert_eq!(rows[1].name, "no QUEUE row");
 }
@@ -96,27 +92,14 @@ fn thresholds_for_marks_count_where_they_differ_from_those_for_drops() {
         "\"ecn_green_min_threshold\": \"65000\", \"ecn_green_max_threshold\": \"65000\", \"ecn\"";
     let text = SONIC.replacen("\"ecn\"", marks, 1);
     let current = Current::parse("c", &text, &network()).unwrap();
-    assert!(
-        current
-            .settings
-            .iter()
-            .any(|setting| setting.marking == ramp(65_000, 65_000, 100))
-    );
+    assert!(current.settings.iter().any(|setting| setting.marking == ramp(65_000, 65_000, 100)));
 }
 
 #[test]
 fn a_profile_that_is_not_enabled_marks_nothing() {
-    let text = SONIC.replace(
-        "\"wred_green_enable\": \"true\"",
-        "\"wred_green_enable\": \"false\"",
-    );
+    let text = SONIC.replace("\"wred_green_enable\": \"true\"", "\"wred_green_enable\": \"false\"");
     let current = Current::parse("c", &text, &network()).unwrap();
-    assert!(
-        current
-            .settings
-            .iter()
-            .all(|setting| setting.marking == Marking::Off)
-    );
+    assert!(current.settings.iter().all(|setting| setting.marking == Marking::Off));
 }
 
 const EOS: &str = "! device: leaf1\nqos profile ROCE\n   tx-queue 3\n      bandwidth percent 40\n      \
@@ -161,30 +144,10 @@ fn values_are_read_from_the_command_line() {
 fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
     let network = network();
     let cases = [
-        (
-            "{ \"QUEUE\": ",
-            "this is no JSON: EOF while parsing",
-            (1, 11),
-            "a config_db.json",
-        ),
-        (
-            "{}",
-            "this is no config_db.json with queues",
-            (1, 1),
-            "it has a table QUEUE",
-        ),
-        (
-            "hello\nworld\n",
-            "this is neither SONiC's JSON nor an EOS",
-            (1, 1),
-            "EOS has lines",
-        ),
-        (
-            "",
-            "this is neither SONiC's JSON nor an EOS",
-            (1, 1),
-            "EOS has lines",
-        ),
+        ("{ \"QUEUE\": ", "this is no JSON: EOF while parsing", (1, 11), "a config_db.json"),
+        ("{}", "this is no config_db.json with queues", (1, 1), "it has a table QUEUE"),
+        ("hello\nworld\n", "this is neither SONiC's JSON nor an EOS", (1, 1), "EOS has lines"),
+        ("", "this is neither SONiC's JSON nor an EOS", (1, 1), "EOS has lines"),
         (
             "qos profile A\n   tx-queue 1\n      random-detect ecn minimum-threshold 1 cells maximum-threshold 2 cells\n",
             "the unit `cells` is not one of bytes, kbytes, mbytes",
@@ -212,10 +175,7 @@ fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
     );
     assert_eq!(problem.position(), Some((3, 21)), "{problem}");
     let problem = Current::read("nothing-like-it", &network).unwrap_err();
-    assert_eq!(
-        problem.message(),
-        "`nothing-like-it` is neither a file nor a threshold"
-    );
+    assert_eq!(problem.message(), "`nothing-like-it` is neither a file nor a threshold");
     assert_eq!(problem.file(), Some("--current"));
     let problem = Current::read("80KB,9=1KB", &network).unwrap_err();
     assert_eq!(problem.position(), Some((1, 6)), "{problem}");
@@ -254,12 +214,7 @@ fn a_switch_that_was_never_configured_has_queues_without_marks() {
     let current = Current::parse("config_db.json", text, &network).unwrap();
     let rows = current.rows(&Plan::new(&network));
     let names: Vec<_> = rows.iter().map(|row| row.name.as_str()).collect();
-    let expected = [
-        "no QUEUE row",
-        "not configured",
-        "no QUEUE row",
-        "not configured",
-    ];
+    let expected = ["no QUEUE row", "not configured", "no QUEUE row", "not configured"];
     assert_eq!(names, expected);
     assert!(current.tables.is_some(), "a patch can be made of it");
     assert!(Current::parse("a.json", "{}", &network).is_err());
@@ -318,11 +273,8 @@ interface Port-Channel1
 ";
     let current = Current::parse("eos.txt", text, &network).unwrap();
     assert!(current.notes.is_empty(), "{:?}", current.notes);
-    let found: Vec<_> = current
-        .settings
-        .iter()
-        .map(|setting| (setting.queue, setting.marking))
-        .collect();
+    let found: Vec<_> =
+        current.settings.iter().map(|setting| (setting.queue, setting.marking)).collect();
     let time = Marking::Sojourn(Span::from_us(2000));
     let expected = [(Some(0), time), (Some(3), ramp(80_000, 80_000, 100))];
     assert_eq!(found, expected);

@@ -42,11 +42,7 @@ pub(super) fn read(text: &str) -> Result<Current, Problem> {
         });
         begin += part.len() + 1;
     }
-    Ok(Current {
-        source: text.to_owned(),
-        settings,
-        ..Current::default()
-    })
+    Ok(Current { source: text.to_owned(), settings, ..Current::default() })
 }
 
 fn marking(text: &str) -> Option<Marking> {
@@ -61,9 +57,5 @@ fn marking(text: &str) -> Option<Marking> {
     let max = parts.next().map_or(Ok(min), str::parse).ok()?;
     let probability = parts.next().map_or(Ok(Ratio::ONE), str::parse).ok()?;
     let is_ramp = Bytes(0) < min && min <= max && probability <= Ratio::ONE;
-    (is_ramp && parts.next().is_none()).then_some(Marking::Length(Ramp {
-        min,
-        max,
-        probability,
-    }))
+    (is_ramp && parts.next().is_none()).then_some(Marking::Length(Ramp { min, max, probability }))
 }

@@ -13,11 +13,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
     for queue in &plan.network.queues {
         let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
         if !points.is_empty() && queue.id != default {
-            out.line(format!(
-                "qos map dscp {} to traffic-class {}",
-                points.join(" "),
-                queue.id
-            ));
+            out.line(format!("qos map dscp {} to traffic-class {}", points.join(" "), queue.id));
         }
     }
     // In lines that are not too long.
@@ -27,10 +23,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         out.line(format!("qos map dscp {points} to traffic-class {default}"));
     }
     for queue in &plan.network.queues {
-        out.line(format!(
-            "qos map traffic-class {0} to tx-queue {0}",
-            queue.id
-        ));
+        out.line(format!("qos map traffic-class {0} to tx-queue {0}", queue.id));
     }
     out.line("!");
     for speed in plan.network.speeds() {
@@ -38,10 +31,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         if plan.headroom.is_some() {
             out.line("   priority-flow-control on");
             for queue in plan.network.lossless() {
-                out.line(format!(
-                    "   priority-flow-control priority {} no-drop",
-                    queue.id
-                ));
+                out.line(format!("   priority-flow-control priority {} no-drop", queue.id));
             }
         }
         for row in rows(plan, speed) {
@@ -110,16 +100,9 @@ fn queue(row: &Row<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> 
             let us = ((threshold.as_ns() + 500) / 1000).max(1);
             if us * 1000 != threshold.as_ns() {
                 let what = of_row(row, "time");
-                out.change(
-                    what,
-                    time(threshold),
-                    format!("{us} µs"),
-                    "whole microseconds",
-                );
+                out.change(what, time(threshold), format!("{us} µs"), "whole microseconds");
             }
-            out.line(format!(
-                "      random-detect ecn delay threshold {us} microseconds"
-            ));
+            out.line(format!("      random-detect ecn delay threshold {us} microseconds"));
             out.note("delay thresholds exist on some platforms only: compare with their guide");
         }
         (Scheme::Tcn, None) => {

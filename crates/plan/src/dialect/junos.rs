@@ -13,12 +13,7 @@ use crate::plan::{Plan, Row};
 const LONGEST: u64 = 1_000_000_000;
 
 pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
-    let strict = plan
-        .network
-        .queues
-        .iter()
-        .filter(|queue| queue.weight.is_none())
-        .count();
+    let strict = plan.network.queues.iter().filter(|queue| queue.weight.is_none()).count();
     if strict > 1 {
         let what = format!("Junos has one queue of strict-high priority, and the plan {strict}");
         return Err(Refusal::new(
@@ -34,11 +29,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         };
         set(
             out,
-            &format!(
-                "forwarding-classes class {} queue-num {}{lossless}",
-                class(queue),
-                queue.id
-            ),
+            &format!("forwarding-classes class {} queue-num {}{lossless}", class(queue), queue.id),
         );
     }
     classifier(plan, out);
@@ -51,16 +42,10 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
     for (_, ports, first) in groups(plan) {
         for i in 0..ports.count {
             let port = format!("interfaces et-0/0/{}", first + i);
-            set(
-                out,
-                &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)),
-            );
+            set(out, &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)));
             set(out, &format!("{port} unit 0 classifiers dscp TIDEGATE"));
             if has_pauses {
-                set(
-                    out,
-                    &format!("{port} congestion-notification-profile TIDEGATE"),
-                );
+                set(out, &format!("{port} congestion-notification-profile TIDEGATE"));
             }
         }
     }
@@ -114,10 +99,7 @@ fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
         // The same as the classifier has. By its longest packet and the cable the switch computes the headroom.
         for point in points {
             let mru = plan.network.mtu + FRAMING;
-            set(
-                out,
-                &format!("{profile} input dscp code-point {point:06b} pfc mru {mru}"),
-            );
+            set(out, &format!("{profile} input dscp code-point {point:06b} pfc mru {mru}"));
         }
         let id = queue.id;
         set(
@@ -130,11 +112,7 @@ fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
         set(out, &format!("{profile} input cable-length {metres}"));
     }
     if let Some(room) = &plan.headroom {
-        let all = Bytes(
-            room.all
-                .0
-                .saturating_mul(u64::from(plan.network.switch.parts)),
-        );
+        let all = Bytes(room.all.0.saturating_mul(u64::from(plan.network.switch.parts)));
         out.note(format!(
             "headroom of all ports and lossless classes is {}: compare with the partition lossless-headroom of shared-buffer",
             exact(all)
@@ -151,10 +129,7 @@ fn scheduler(
 ) -> Result<(), Refusal> {
     let name = format!("TIDEGATE-Q{}-{}", row.queue.id, short(row.speed));
     match row.queue.weight {
-        Some(weight) => set(
-            out,
-            &format!("schedulers {name} transmit-rate percent {weight}"),
-        ),
+        Some(weight) => set(out, &format!("schedulers {name} transmit-rate percent {weight}")),
         None => set(out, &format!("schedulers {name} priority strict-high")),
     }
     match (row.marking, scheme, row.sojourn) {
@@ -173,14 +148,8 @@ fn scheduler(
                     "whole nanoseconds",
                 );
             }
-            set(
-                out,
-                &format!("schedulers {name} explicit-congestion-notification"),
-            );
-            set(
-                out,
-                &format!("schedulers {name} latency-ecn threshold {ns}"),
-            );
+            set(out, &format!("schedulers {name} explicit-congestion-notification"));
+            set(out, &format!("schedulers {name} latency-ecn threshold {ns}"));
         }
         (Marking::Length(_), Scheme::Tcn, None) => {
             let what = format!(
@@ -198,10 +167,7 @@ fn scheduler(
                     "schedulers {name} drop-profile-map loss-priority any protocol any drop-profile {name}"
                 ),
             );
-            set(
-                out,
-                &format!("schedulers {name} explicit-congestion-notification"),
-            );
+            set(out, &format!("schedulers {name} explicit-congestion-notification"));
         }
         _ => {}
     }

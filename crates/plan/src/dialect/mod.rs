@@ -106,20 +106,12 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// Thresholds alone, with headroom left to the platform: the smallest change.
     pub const fn smallest(scheme: Scheme) -> Self {
-        Self {
-            scheme,
-            only: Only::Wred,
-            headroom: HeadroomFrom::Platform,
-            current: None,
-        }
+        Self { scheme, only: Only::Wred, headroom: HeadroomFrom::Platform, current: None }
     }
 
     /// Everything, with headroom left to the platform.
     pub const fn whole(scheme: Scheme) -> Self {
-        Self {
-            only: Only::All,
-            ..Self::smallest(scheme)
-        }
+        Self { only: Only::All, ..Self::smallest(scheme) }
     }
 }
 
@@ -166,14 +158,8 @@ impl NotEcn {
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Sonic,
-        Self::Eos,
-        Self::Junos,
-        Self::Nvue,
-        Self::Nxos,
-        Self::Tc,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Sonic, Self::Eos, Self::Junos, Self::Nvue, Self::Nxos, Self::Tc];
 
     /// The word for it.
     pub fn name(self) -> String {
@@ -300,10 +286,9 @@ impl Dialect {
         let mut greater = exponents.map(alpha_of_exponent).filter(|&of| of > alpha);
         let nearest = match greater.next() {
             Some(nearest) => format!("the nearest is alpha = \"{nearest}\""),
-            None => format!(
-                "what would have to change: {}",
-                Plan::new(&changed).changes.join("; ")
-            ),
+            None => {
+                format!("what would have to change: {}", Plan::new(&changed).changes.join("; "))
+            }
         };
         Err(Refusal::new(what, nearest))
     }
@@ -387,10 +372,7 @@ pub struct Refusal {
 
 impl Refusal {
     fn new(what: impl Into<String>, nearest: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            nearest: nearest.into(),
-        }
+        Self { what: what.into(), nearest: nearest.into() }
     }
 }
 
@@ -405,11 +387,7 @@ impl std::error::Error for Refusal {}
 /// 2 to the power of `exponent`, from −8 to 7.
 pub(crate) fn alpha_of_exponent(exponent: i32) -> Ratio {
     let power = 1 << exponent.unsigned_abs().min(30);
-    let ratio = if exponent < 0 {
-        Ratio::new(1, power)
-    } else {
-        Ratio::new(power, 1)
-    };
+    let ratio = if exponent < 0 { Ratio::new(1, power) } else { Ratio::new(power, 1) };
     ratio.expect("a power of two is not zero")
 }
 
@@ -457,12 +435,7 @@ impl Draft {
     }
 
     fn change(&mut self, what: String, asked: String, emitted: String, why: impl Into<String>) {
-        let change = Change {
-            what,
-            asked,
-            emitted,
-            why: why.into(),
-        };
+        let change = Change { what, asked, emitted, why: why.into() };
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }
@@ -521,19 +494,11 @@ impl Draft {
 
     /// A probability in whole percent, at least one.
     fn percent(&mut self, what: &str, probability: Ratio) -> u32 {
-        let (n, d) = (
-            u64::from(probability.numerator()),
-            u64::from(probability.denominator()),
-        );
+        let (n, d) = (u64::from(probability.numerator()), u64::from(probability.denominator()));
         let percent = ((n * 100 + d / 2) / d).clamp(1, 100);
         if percent * d != n * 100 {
             let asked = crate::marking::percent(probability);
-            self.change(
-                what.to_owned(),
-                asked,
-                format!("{percent}%"),
-                "whole percent",
-            );
+            self.change(what.to_owned(), asked, format!("{percent}%"), "whole percent");
         }
         u32::try_from(percent).unwrap_or(100)
     }
@@ -580,11 +545,7 @@ fn headroom_note(plan: &Plan<'_>, out: &mut Draft) {
 
 /// A size to the byte.
 fn exact(size: Bytes) -> String {
-    if size.0 < 1000 {
-        bytes(size)
-    } else {
-        format!("{} B", size.0)
-    }
+    if size.0 < 1000 { bytes(size) } else { format!("{} B", size.0) }
 }
 
 /// What a value is of, for the list of changes.

@@ -45,39 +45,22 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         }
     }
     if plan.headroom.is_some() {
-        let numbers: Vec<String> = plan
-            .network
-            .lossless()
-            .map(|queue| queue.id.to_string())
-            .collect();
-        set(
-            out,
-            &format!("qos pfc TIDEGATE switch-priority {}", numbers.join(",")),
-        );
+        let numbers: Vec<String> =
+            plan.network.lossless().map(|queue| queue.id.to_string()).collect();
+        set(out, &format!("qos pfc TIDEGATE switch-priority {}", numbers.join(",")));
         set(out, "qos pfc TIDEGATE tx enable");
         set(out, "qos pfc TIDEGATE rx enable");
-        set(
-            out,
-            &format!("qos pfc TIDEGATE cable-length {}", cable(plan)?),
-        );
+        set(out, &format!("qos pfc TIDEGATE cable-length {}", cable(plan)?));
     }
     for (_, ports, first) in groups(plan) {
         let range = match ports.count {
             1 => format!("swp{}", first + 1),
             count => format!("swp{}-{}", first + 1, first + count),
         };
-        let marks = plan
-            .rows
-            .iter()
-            .any(|row| row.speed == ports.speed && row.marking != Marking::Off);
-        set(
-            out,
-            &format!("interface {range} qos mapping profile TIDEGATE"),
-        );
-        set(
-            out,
-            &format!("interface {range} qos egress-scheduler profile TIDEGATE"),
-        );
+        let marks =
+            plan.rows.iter().any(|row| row.speed == ports.speed && row.marking != Marking::Off);
+        set(out, &format!("interface {range} qos mapping profile TIDEGATE"));
+        set(out, &format!("interface {range} qos egress-scheduler profile TIDEGATE"));
         if marks {
             let profile = short(ports.speed);
             set(
@@ -127,10 +110,7 @@ impl Pools {
         if plan.headroom.is_none() {
             return Ok(whole);
         }
-        let of = |percent| Self {
-            lossless: Some(percent),
-            ..whole
-        };
+        let of = |percent| Self { lossless: Some(percent), ..whole };
         // Of several that are as good, the one nearest to halves.
         let value = |percent: &u64| (of(*percent).congested(plan), Reverse(percent.abs_diff(50)));
         let best = of((1..100).max_by_key(value).unwrap_or(50));
@@ -169,20 +149,11 @@ impl Pools {
         let Some(percent) = self.lossless else {
             return;
         };
-        for (name, percent, lossless) in [
-            ("default-lossless", percent, true),
-            ("default-lossy", 100 - percent, false),
-        ] {
-            set(
-                out,
-                &format!("qos traffic-pool {name} memory-percent {percent}"),
-            );
-            if plan
-                .network
-                .queues
-                .iter()
-                .any(|queue| queue.lossless == lossless)
-            {
+        for (name, percent, lossless) in
+            [("default-lossless", percent, true), ("default-lossy", 100 - percent, false)]
+        {
+            set(out, &format!("qos traffic-pool {name} memory-percent {percent}"));
+            if plan.network.queues.iter().any(|queue| queue.lossless == lossless) {
                 let what = format!("pool {name}");
                 let emitted = format!("{percent}% = {}", exact(self.size(lossless)));
                 let why = "lossless queues and others have pools of their own";
@@ -205,13 +176,7 @@ fn set(out: &mut Draft, path: &str) {
 
 fn mapping(plan: &Plan<'_>, out: &mut Draft) {
     set(out, "qos mapping TIDEGATE trust l3");
-    set(
-        out,
-        &format!(
-            "qos mapping TIDEGATE port-default-sp {}",
-            default_queue(plan).id
-        ),
-    );
+    set(out, &format!("qos mapping TIDEGATE port-default-sp {}", default_queue(plan).id));
     for queue in &plan.network.queues {
         for points in points(plan, queue).chunks(16) {
             let points: Vec<String> = points.iter().map(ToString::to_string).collect();
@@ -247,17 +212,11 @@ fn alpha(plan: &Plan<'_>, out: &mut Draft) {
     for queue in lossy {
         set(
             out,
-            &format!(
-                "{buffer} egress-lossy-buffer traffic-class {} shared-alpha {name}",
-                queue.id
-            ),
+            &format!("{buffer} egress-lossy-buffer traffic-class {} shared-alpha {name}", queue.id),
         );
     }
     if plan.headroom.is_some() {
-        set(
-            out,
-            &format!("{buffer} ingress-lossless-buffer shared-alpha {name}"),
-        );
+        set(out, &format!("{buffer} ingress-lossless-buffer shared-alpha {name}"));
     }
 }
 

@@ -18,18 +18,12 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
     if default != 0 {
         let what =
             format!("NX-OS leaves other traffic to queue 0, and the plan to queue {default}");
-        return Err(Refusal::new(
-            what,
-            "the nearest is a queue with id = 0 for DSCP 0",
-        ));
+        return Err(Refusal::new(what, "the nearest is a queue with id = 0 for DSCP 0"));
     }
     let mtu = plan.network.mtu;
     if mtu > LONGEST_PACKET && plan.headroom.is_some() {
         let what = format!("NX-OS has no lossless class with packets of {mtu} B");
-        return Err(Refusal::new(
-            what,
-            format!("the nearest is mtu = {LONGEST_PACKET}"),
-        ));
+        return Err(Refusal::new(what, format!("the nearest is mtu = {LONGEST_PACKET}")));
     }
     classes(plan, out);
     for speed in plan.network.speeds() {
@@ -52,11 +46,7 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
     if plan.headroom.is_some() {
         out.line("policy-map type network-qos TIDEGATE-NQ");
         for queue in plan.network.lossless() {
-            let name = if queue.id == 0 {
-                "-default".to_owned()
-            } else {
-                queue.id.to_string()
-            };
+            let name = if queue.id == 0 { "-default".to_owned() } else { queue.id.to_string() };
             out.line(format!("  class type network-qos c-8q-nq{name}"));
             out.line(format!("    pause pfc-cos {}", queue.id));
             out.line(format!("    mtu {}", mtu.max(1500)));
@@ -74,10 +64,7 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
             out.line("  priority-flow-control mode on");
         }
         out.line("  service-policy type qos input TIDEGATE-IN");
-        out.line(format!(
-            "  service-policy type queuing output TIDEGATE-{}",
-            short(ports.speed)
-        ));
+        out.line(format!("  service-policy type queuing output TIDEGATE-{}", short(ports.speed)));
     }
     out.note("α is not set: it is a matter of the platform (queue-limit dynamic)");
     headroom_note(plan, out);
@@ -93,18 +80,11 @@ fn queue_class(queue: &Queue) -> String {
 
 /// From code points to groups, which are queues.
 fn classes(plan: &Plan<'_>, out: &mut Draft) {
-    let named = || {
-        plan.network
-            .queues
-            .iter()
-            .filter(|queue| queue.id != 0 && !queue.dscp.is_empty())
-    };
+    let named =
+        || plan.network.queues.iter().filter(|queue| queue.id != 0 && !queue.dscp.is_empty());
     for queue in named() {
         let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
-        out.line(format!(
-            "class-map type qos match-any TIDEGATE-Q{}",
-            queue.id
-        ));
+        out.line(format!("class-map type qos match-any TIDEGATE-Q{}", queue.id));
         out.line(format!("  match dscp {}", points.join(",")));
     }
     out.line("policy-map type qos TIDEGATE-IN");
@@ -118,20 +98,14 @@ fn classes(plan: &Plan<'_>, out: &mut Draft) {
 
 fn thresholds(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     let why = "whole kilobytes";
-    let min = out
-        .multiple(&of_row(row, "minimum"), ramp.min, KILOBYTE, why)
-        .0
-        / KILOBYTE;
+    let min = out.multiple(&of_row(row, "minimum"), ramp.min, KILOBYTE, why).0 / KILOBYTE;
     // The maximum must be above the minimum.
     let wanted = Bytes(ramp.max.0.max((min + 1) * KILOBYTE));
     if wanted != ramp.max {
         let what = of_row(row, "maximum");
         out.change(what, exact(ramp.max), exact(wanted), "above the minimum");
     }
-    let max = out
-        .multiple(&of_row(row, "maximum"), wanted, KILOBYTE, why)
-        .0
-        / KILOBYTE;
+    let max = out.multiple(&of_row(row, "maximum"), wanted, KILOBYTE, why).0 / KILOBYTE;
     let percent = out.percent(&of_row(row, "probability"), ramp.probability);
     out.line(format!(
         "    random-detect minimum-threshold {min} kbytes maximum-threshold {max} kbytes \

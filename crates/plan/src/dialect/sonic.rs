@@ -60,10 +60,7 @@ pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> R
 /// That the ports of a switch are known by name and speed, and its rows are of one switch.
 fn check_ports(network: &Network, db: &ConfigDb<'_>) -> Result<(), Refusal> {
     let keys = OF_QUEUES.into_iter().flat_map(|table| db.rows(table));
-    if let Some((key, _)) = keys
-        .into_iter()
-        .find(|(key, _)| key.matches('|').count() > 1)
-    {
+    if let Some((key, _)) = keys.into_iter().find(|(key, _)| key.matches('|').count() > 1) {
         return Err(Refusal::new(
             format!("rows of a chassis such as `{key}` cannot be patched"),
             "the nearest is a fragment without --current, for each line card",
@@ -144,10 +141,7 @@ pub fn unmarked(plan: &Plan<'_>, current: &Value) -> BTreeSet<(String, u8)> {
         let rows = rows(plan, speed).filter(|row| row.marking == Marking::Off);
         rows.map(move |row| (port.clone(), row.queue.id))
     };
-    ports(plan.network, Some(current))
-        .into_iter()
-        .flat_map(of_port)
-        .collect()
+    ports(plan.network, Some(current)).into_iter().flat_map(of_port).collect()
 }
 
 /// Lengths of cables in metres that most platforms have a row of headroom for.
@@ -164,10 +158,7 @@ fn cables(
         return;
     }
     let metres = cable_metres(plan);
-    let length = CABLES
-        .into_iter()
-        .find(|&length| length >= metres)
-        .unwrap_or(metres);
+    let length = CABLES.into_iter().find(|&length| length >= metres).unwrap_or(metres);
     if length != metres {
         out.change(
             "cable length".to_owned(),
@@ -177,15 +168,8 @@ fn cables(
         );
     }
     let ports = ports(plan.network, request.current);
-    let lengths = ports
-        .into_iter()
-        .map(|(port, _)| (port, Value::from(format!("{length}m"))));
-    put(
-        tables,
-        "CABLE_LENGTH",
-        "AZURE",
-        Value::Object(lengths.collect()),
-    );
+    let lengths = ports.into_iter().map(|(port, _)| (port, Value::from(format!("{length}m"))));
+    put(tables, "CABLE_LENGTH", "AZURE", Value::Object(lengths.collect()));
     out.note(
         "headroom is left to the platform: it reads CABLE_LENGTH and its own pg_profile_lookup.ini; \
          --headroom computed sets it by the formula",
@@ -246,19 +230,9 @@ fn pause_maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
         (queue.id.to_string(), Value::from(group.to_string()))
     };
     let groups: Map<String, Value> = queues.iter().map(group).collect();
-    put(
-        tables,
-        "TC_TO_PRIORITY_GROUP_MAP",
-        NAME,
-        Value::Object(groups),
-    );
+    put(tables, "TC_TO_PRIORITY_GROUP_MAP", NAME, Value::Object(groups));
     let lossless: Map<String, Value> = plan.network.lossless().map(same).collect();
-    put(
-        tables,
-        "MAP_PFC_PRIORITY_TO_QUEUE",
-        NAME,
-        Value::Object(lossless),
-    );
+    put(tables, "MAP_PFC_PRIORITY_TO_QUEUE", NAME, Value::Object(lossless));
 }
 
 /// The priority group of what may be dropped: the first that no lossless queue has, so that none of it is paused
@@ -353,11 +327,7 @@ fn of_port(
         if !only.has_buffers() {
             continue;
         }
-        let kind = if row.queue.lossless {
-            "lossless"
-        } else {
-            "lossy"
-        };
+        let kind = if row.queue.lossless { "lossless" } else { "lossy" };
         let profile = json!({ "profile": format!("egress_{kind}_profile") });
         put(tables, "BUFFER_QUEUE", &key, profile);
         if row.queue.lossless && is_computed {
@@ -413,8 +383,6 @@ fn port_names(network: &Network) -> Vec<(String, Rate)> {
 
 /// The number of a port by its name as given here, from 0 with the hosts' first.
 pub(crate) fn number_of(network: &Network, port: &str) -> Option<u32> {
-    let place = port_names(network)
-        .iter()
-        .position(|(name, _)| name == port)?;
+    let place = port_names(network).iter().position(|(name, _)| name == port)?;
     u32::try_from(place).ok()
 }

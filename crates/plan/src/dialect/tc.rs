@@ -17,10 +17,7 @@ const TICK: u64 = 1024;
 pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
     if let Some(queue) = plan.network.lossless().next() {
         let what = format!("queue {} is lossless, and tc has no PFC", queue.id);
-        return Err(Refusal::new(
-            what,
-            "the nearest is the same queue without `lossless`",
-        ));
+        return Err(Refusal::new(what, "the nearest is the same queue without `lossless`"));
     }
     for (_, ports, first) in groups(plan) {
         for i in 0..ports.count {
@@ -54,19 +51,13 @@ fn port(
     }
     // The highest number of strict queues is served first.
     bands.sort_by_key(|row| (row.queue.weight.is_some(), std::cmp::Reverse(row.queue.id)));
-    let strict = bands
-        .iter()
-        .filter(|row| row.queue.weight.is_none())
-        .count();
+    let strict = bands.iter().filter(|row| row.queue.weight.is_none()).count();
     let weights: Vec<u32> = bands.iter().filter_map(|row| row.queue.weight).collect();
     let least = weights.iter().min().copied().unwrap_or(1);
     let quantum = |weight: &u32| {
         (u64::from(*weight) * u64::from(plan.network.mtu)).div_ceil(u64::from(least))
     };
-    let quanta: Vec<String> = weights
-        .iter()
-        .map(|weight| quantum(weight).to_string())
-        .collect();
+    let quanta: Vec<String> = weights.iter().map(|weight| quantum(weight).to_string()).collect();
     let mut ets = vec![format!("ets bands {}", bands.len())];
     if strict > 0 {
         ets.push(format!("strict {strict}"));
@@ -85,9 +76,7 @@ fn port(
     for (band, row) in bands.iter().enumerate() {
         let leaf = leaf(plan, row, scheme, out)?;
         let class = band + 1;
-        out.line(format!(
-            "qdisc replace dev {device} parent 1:{class} handle {class}0: {leaf}"
-        ));
+        out.line(format!("qdisc replace dev {device} parent 1:{class} handle {class}0: {leaf}"));
     }
     for (band, row) in bands.iter().enumerate() {
         if row.queue.id == default {
@@ -131,12 +120,7 @@ fn leaf(
             let ticks = (threshold.as_ns() / TICK).max(1);
             let kept = Span::from_ns(ticks * TICK);
             if kept != threshold {
-                out.change(
-                    of_row(row, "time"),
-                    time(threshold),
-                    time(kept),
-                    "ticks of 1.024 µs",
-                );
+                out.change(of_row(row, "time"), time(threshold), time(kept), "ticks of 1.024 µs");
             }
             // Rounded up, as tc cuts to ticks itself.
             let us = |ticks: u64| (ticks * TICK).div_ceil(1000);
@@ -187,12 +171,7 @@ fn red(
     }
     if min != ramp.min.0 {
         let why = "the shortest packet";
-        out.change(
-            of_row(row, "minimum"),
-            exact(ramp.min),
-            exact(Bytes(min)),
-            why,
-        );
+        out.change(of_row(row, "minimum"), exact(ramp.min), exact(Bytes(min)), why);
     }
     // A limit at the threshold itself would drop what is to be marked.
     let limit = memory.max(max * 2).min(u64::from(u32::MAX));

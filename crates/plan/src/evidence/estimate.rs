@@ -18,10 +18,7 @@ impl Estimate {
     /// The mean of values; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let reach = student::interval(values).map(|interval| (interval.high - interval.low) / 2.0);
-        Some(Self {
-            value: mean(values)?,
-            reach,
-        })
+        Some(Self { value: mean(values)?, reach })
     }
 
     /// The number with its interval and unit, such as `1.23 ±0.05 ms`.
@@ -41,10 +38,7 @@ impl Estimate {
 
 /// Decimals that a reach leaves: two digits of it if it begins with 1 or 2, else one. Negative ones are
 /// digits before the point that are not known.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the logarithm of a number is small"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
 fn decimals(reach: f64) -> i32 {
     let order = reach.log10().floor();
     let is_short = reach / 10_f64.powf(order) < 3.0;
@@ -126,10 +120,9 @@ impl Against {
         }
         let compared = student::compare(pairs);
         let (from_one, interval) = match compared {
-            Some(compared) => (
-                compared.interval.map(|i| (i.low - 1.0, i.high - 1.0)),
-                compared.interval,
-            ),
+            Some(compared) => {
+                (compared.interval.map(|i| (i.low - 1.0, i.high - 1.0)), compared.interval)
+            }
             // Nothing can be divided by zero: what is asked is whether the difference is one.
             None => {
                 let differences: Vec<f64> =
@@ -150,12 +143,7 @@ impl Against {
             (Some(true), Better::Higher) | (Some(false), Better::Lower) => Outcome::Better,
             _ => Outcome::Worse,
         };
-        Some(Self {
-            measure,
-            ratio: compared.map(|compared| compared.ratio),
-            interval,
-            outcome,
-        })
+        Some(Self { measure, ratio: compared.map(|compared| compared.ratio), interval, outcome })
     }
 
     /// The change in percent with its interval, such as `-12 ±3%`.
@@ -169,16 +157,8 @@ impl Against {
                 let reach = (high - low) * 50.0;
                 let decimals = decimals(reach).min(1);
                 let value = fixed(percent, decimals);
-                let sign = if percent > 0.0 && !is_zero(&value) {
-                    "+"
-                } else {
-                    ""
-                };
-                let value = if is_zero(&value) {
-                    value.replace('-', "")
-                } else {
-                    value
-                };
+                let sign = if percent > 0.0 && !is_zero(&value) { "+" } else { "" };
+                let value = if is_zero(&value) { value.replace('-', "") } else { value };
                 format!("{sign}{value} ±{}%", fixed(reach, decimals))
             }
             Some(_) if percent == 0.0 => "equal".to_owned(),
@@ -188,8 +168,7 @@ impl Against {
 }
 
 fn is_zero(text: &str) -> bool {
-    text.bytes()
-        .all(|digit| matches!(digit, b'0' | b'.' | b'-'))
+    text.bytes().all(|digit| matches!(digit, b'0' | b'.' | b'-'))
 }
 
 #[cfg(test)]
@@ -198,22 +177,13 @@ mod tests {
 
     #[test]
     fn a_number_has_no_more_digits_than_its_interval() {
-        let shown = |value, reach, unit| {
-            Estimate {
-                value,
-                reach: Some(reach),
-            }
-            .shown(unit)
-        };
+        let shown = |value, reach, unit| Estimate { value, reach: Some(reach) }.shown(unit);
         assert_eq!(shown(1.234_567e-3, 0.051e-3, "s"), "1.23 ±0.05 ms");
         assert_eq!(shown(1.234_567e-3, 0.151e-3, "s"), "1.23 ±0.15 ms");
         assert_eq!(shown(12_345.0, 400.0, ""), "12300 ±400");
         assert_eq!(shown(67_512.0, 1_234.0, "B"), "67.5 ±1.2 KB");
         assert_eq!(shown(9.87e9, 2.2e9, "bit/s"), "9.9 ±2.2 Gbps");
-        let alone = Estimate {
-            value: 3.0,
-            reach: None,
-        };
+        let alone = Estimate { value: 3.0, reach: None };
         assert_eq!(alone.shown(""), "3");
     }
 
@@ -227,10 +197,7 @@ mod tests {
         let either = of(Measure::P99Small, &[(1.0, 2.0), (2.0, 1.0), (1.0, 1.1)]);
         assert_eq!(either.outcome, Outcome::Same);
         // Half a percent, however well it is known.
-        let little = of(
-            Measure::P99Small,
-            &[(0.995, 1.0), (0.995, 1.0), (0.995, 1.0)],
-        );
+        let little = of(Measure::P99Small, &[(0.995, 1.0), (0.995, 1.0), (0.995, 1.0)]);
         assert_eq!(little.outcome, Outcome::Same);
         // Drops where the formula has none.
         let some = of(Measure::Drops, &[(10.0, 0.0), (12.0, 0.0), (11.0, 0.0)]);

@@ -36,14 +36,8 @@ pub enum Better {
 
 impl Measure {
     /// All of them, in the order of columns.
-    pub const ALL: [Self; 6] = [
-        Self::P99Small,
-        Self::Throughput,
-        Self::Mean,
-        Self::Drops,
-        Self::Pauses,
-        Self::Queue,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::P99Small, Self::Throughput, Self::Mean, Self::Drops, Self::Pauses, Self::Queue];
 
     /// The word for it.
     pub fn name(self) -> String {
@@ -119,11 +113,7 @@ impl Values {
             [] => record.counters.marks.values().sum(),
             _ => queues().flat_map(|queue| queue.marks.values()).sum(),
         };
-        Self {
-            measures,
-            marks,
-            longest: queues().map(|queue| queue.bytes.max).reduce(f64::max),
-        }
+        Self { measures, marks, longest: queues().map(|queue| queue.bytes.max).reduce(f64::max) }
     }
 
     /// The value of a measure; `None` if the run has none, such as of small flows without any.
@@ -177,9 +167,7 @@ pub fn dropped_for_marks(record: &Record) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn small_mean(record: &Record, sources: &[u32]) -> Option<f64> {
     let small = of_sources(record, sources).filter(|flow| flow.class == Class::Small);
-    let times: Vec<f64> = small
-        .filter_map(|flow| Some(flow.fct_ps? as f64 / 1e12))
-        .collect();
+    let times: Vec<f64> = small.filter_map(|flow| Some(flow.fct_ps? as f64 / 1e12)).collect();
     tidegate_report::statistics::mean(&times)
 }
 

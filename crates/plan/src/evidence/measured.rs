@@ -100,21 +100,14 @@ fn entry(line: &str) -> Entry {
         cell.unwrap_or(f64::NAN)
     };
     let [gbps, end, begin, percent] = [number(), number(), number(), number()];
-    let mut change = || Change {
-        ratio: number(),
-        low: number(),
-        high: number(),
-    };
+    let mut change = || Change { ratio: number(), low: number(), high: number() };
     Entry {
         transport: tidegate_units::Setting::read(name).unwrap_or(Transport::Reno),
         gbps,
         end,
         begin,
         percent,
-        cost: Cost {
-            tail: change(),
-            throughput: change(),
-        },
+        cost: Cost { tail: change(), throughput: change() },
     }
 }
 
@@ -126,29 +119,18 @@ pub fn cost(transport: Transport, speed: Rate, formula: Ramp, set: Ramp) -> Opti
         Transport::Dcqcn => Transport::Dcqcn,
         _ => return None,
     };
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "speeds and lengths have ten digits"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "speeds and lengths have ten digits")]
     let of = |bytes: u64| bytes as f64;
     let gbps = of(speed.as_bps()) / 1e9;
     let end = of(set.max.0) / of(formula.max.0.max(1));
     let begin = of(set.min.0) / of(set.max.0.max(1));
     let percent = 100.0 * real(set.probability);
-    let own: Vec<&Entry> = ENTRIES
-        .iter()
-        .filter(|entry| entry.transport == transport)
-        .collect();
+    let own: Vec<&Entry> = ENTRIES.iter().filter(|entry| entry.transport == transport).collect();
     // The simulated speed that is nearest.
     let distance = |entry: &&&Entry| (entry.gbps.ln() - gbps.ln()).abs();
-    let nearest = own
-        .iter()
-        .min_by(|a, b| distance(a).total_cmp(&distance(b)))?
-        .gbps;
-    let own: Vec<&Entry> = own
-        .into_iter()
-        .filter(|entry| entry.gbps.total_cmp(&nearest).is_eq())
-        .collect();
+    let nearest = own.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?.gbps;
+    let own: Vec<&Entry> =
+        own.into_iter().filter(|entry| entry.gbps.total_cmp(&nearest).is_eq()).collect();
     along(
         &own,
         |entry| entry.begin,
@@ -183,9 +165,7 @@ fn along(
     let below = values().filter(|own| *own <= value).max_by(f64::total_cmp);
     let above = values().filter(|own| *own >= value).min_by(f64::total_cmp);
     let at = |place: f64| {
-        let own = entries
-            .iter()
-            .filter(|entry| coordinate(entry).total_cmp(&place).is_eq());
+        let own = entries.iter().filter(|entry| coordinate(entry).total_cmp(&place).is_eq());
         cost(&own.copied().collect::<Vec<_>>())
     };
     match (below, above) {
@@ -204,11 +184,7 @@ mod tests {
     use super::*;
 
     fn ramp(min: u64, max: u64, percent: u32) -> Ramp {
-        Ramp {
-            min: Bytes(min),
-            max: Bytes(max),
-            probability: Ratio::new(percent, 100).unwrap(),
-        }
+        Ramp { min: Bytes(min), max: Bytes(max), probability: Ratio::new(percent, 100).unwrap() }
     }
 
     #[test]
@@ -225,10 +201,7 @@ mod tests {
                     assert!((change.ratio - 1.0).abs() < 1e-9, "{transport:?} {gbps}");
                 }
             }
-            assert_eq!(
-                cost(Transport::Reno, speed, ramp(1, 1, 1), ramp(1, 1, 1)),
-                None
-            );
+            assert_eq!(cost(Transport::Reno, speed, ramp(1, 1, 1), ramp(1, 1, 1)), None);
         }
     }
 
@@ -237,12 +210,8 @@ mod tests {
         let formula = ramp(100_000, 100_000, 100);
         let tail = |kilobytes: u64| {
             let bytes = kilobytes * 1_000;
-            let cost = cost(
-                Transport::Dctcp,
-                Rate::from_gbps(100),
-                formula,
-                ramp(bytes, bytes, 100),
-            );
+            let cost =
+                cost(Transport::Dctcp, Rate::from_gbps(100), formula, ramp(bytes, bytes, 100));
             cost.unwrap().tail.ratio
         };
         assert!(tail(200) < tail(300) && tail(300) < tail(400));

@@ -74,10 +74,7 @@ impl Marks {
             Marking::Sojourn(span) => Marking::Sojourn(Span::from_ps(times(span.as_ps(), factor))),
             Marking::Off => Marking::Off,
         });
-        Self {
-            queues: queues.collect(),
-            ..self.clone()
-        }
+        Self { queues: queues.collect(), ..self.clone() }
     }
 
     /// What is set today. What one setting for all ports cannot say of it is noted, or refused where other queues
@@ -86,9 +83,7 @@ impl Marks {
         let rows = current.rows(plan);
         let host = plan.network.host_ports.speed;
         let at = |queue: &Queue, speed: Rate| {
-            let own = rows
-                .iter()
-                .filter(|row| row.queue.id == queue.id && row.speed == speed);
+            let own = rows.iter().filter(|row| row.queue.id == queue.id && row.speed == speed);
             own.max_by_key(|row| row.ports).map(|row| row.marking)
         };
         let of = |queue: &Queue| at(queue, host).unwrap_or(Marking::Off);
@@ -105,9 +100,7 @@ impl Marks {
             );
         }
         let of_ports = |queue: &Queue, speed: Rate| {
-            let own = rows
-                .iter()
-                .filter(|row| row.queue.id == queue.id && row.speed == speed);
+            let own = rows.iter().filter(|row| row.queue.id == queue.id && row.speed == speed);
             distinct(own.map(|row| row.marking))
         };
         for queue in &plan.network.queues {
@@ -155,11 +148,7 @@ impl Marks {
     /// In a few words: what the marked queues are marked at.
     pub fn shown(&self) -> String {
         let mut shown: Vec<String> = Vec::new();
-        for marking in self
-            .queues
-            .iter()
-            .filter(|marking| **marking != Marking::Off)
-        {
+        for marking in self.queues.iter().filter(|marking| **marking != Marking::Off) {
             let text = marking.to_string();
             if !shown.contains(&text) {
                 shown.push(text);
@@ -187,9 +176,7 @@ impl Marks {
         if self.is_off() {
             return "{ kind = \"none\" }".to_owned();
         }
-        let has_lengths = markings
-            .iter()
-            .any(|marking| matches!(marking, Marking::Length(_)));
+        let has_lengths = markings.iter().any(|marking| matches!(marking, Marking::Length(_)));
         if let Some(span) = sojourns.next().filter(|_| !has_lengths) {
             return format!("{{ kind = \"tcn\", threshold = \"{}ps\" }}", span.as_ps());
         }
@@ -200,17 +187,12 @@ impl Marks {
         };
         let ramps: Vec<Ramp> = markings.iter().map(ramp).collect();
         let list = |pick: fn(&Ramp) -> Bytes| {
-            let each = ramps
-                .iter()
-                .map(|ramp| format!("\"{}B\"", pick(ramp).0.min(NEVER.0)));
+            let each = ramps.iter().map(|ramp| format!("\"{}B\"", pick(ramp).0.min(NEVER.0)));
             each.collect::<Vec<_>>().join(", ")
         };
         let slopes = ramps.iter().filter(|ramp| !ramp.is_step());
         let probabilities = distinct(slopes.map(|ramp| quoted(&ramp.probability.write())));
-        let mut table = format!(
-            "{{ kind = \"queue-red\", threshold = [{}]",
-            list(|ramp| ramp.max)
-        );
+        let mut table = format!("{{ kind = \"queue-red\", threshold = [{}]", list(|ramp| ramp.max));
         let probability = match probabilities.as_slice() {
             [] => None,
             [one] => Some(one.clone()),
@@ -347,13 +329,11 @@ impl<'a> Trial<'a> {
         let mut model = Model::new(plan.network, packet_hops)?;
         let formula = Marks::formula(plan);
         if formula.is_off() {
-            return Err(Problem::new("no queue is marked: there is no threshold to verify")
-                .help("give one queue at least a transport that answers marks, such as dctcp or dcqcn"));
+            return Err(Problem::new("no queue is marked: there is no threshold to verify").help(
+                "give one queue at least a transport that answers marks, such as dctcp or dcqcn",
+            ));
         }
-        let variant = |label: &str, marks| Variant {
-            label: label.to_owned(),
-            marks,
-        };
+        let variant = |label: &str, marks| Variant { label: label.to_owned(), marks };
         let (half, double) = (formula.scaled(0.5), formula.scaled(2.0));
         let mut variants = vec![variant("formula", formula)];
         if let Some(current) = current {
@@ -361,13 +341,7 @@ impl<'a> Trial<'a> {
             variants.push(variant("today", today));
         }
         variants.extend([variant("half", half), variant("double", double)]);
-        Ok(Self {
-            model,
-            variants,
-            seed,
-            seeds,
-            size: packet_hops / PACKET_HOPS,
-        })
+        Ok(Self { model, variants, seed, seeds, size: packet_hops / PACKET_HOPS })
     }
 
     /// Adds what others print for the speed of host ports, for all queues that the formula marks. At uplinks
@@ -407,11 +381,7 @@ impl<'a> Trial<'a> {
             return Vec::new();
         }
         let of = |variant: &Variant| {
-            let own = || {
-                records
-                    .iter()
-                    .filter(|record| record.run.label == variant.label)
-            };
+            let own = || records.iter().filter(|record| record.run.label == variant.label);
             let each = |value: &dyn Fn(&Record) -> Option<f64>| {
                 Estimate::of(&own().filter_map(value).collect::<Vec<f64>>())
             };
@@ -440,12 +410,7 @@ impl<'a> Trial<'a> {
                 marks.table(model)
             );
             if let Some(alpha) = marks.alpha {
-                _ = write!(
-                    text,
-                    ", \"{}\" = {}",
-                    model.alpha_key(),
-                    model.alphas(alpha)
-                );
+                _ = write!(text, ", \"{}\" = {}", model.alpha_key(), model.alphas(alpha));
             }
             text += " },\n";
         }

@@ -106,10 +106,7 @@ impl<'a> Model<'a> {
             (0..network.queues.len()).partition(is_strict);
         let mut places: Vec<Option<usize>> = strict.into_iter().map(Some).collect();
         // Feedback of DCQCN is in the first queue.
-        let has_feedback = network
-            .queues
-            .iter()
-            .any(|queue| queue.transport == Transport::Dcqcn);
+        let has_feedback = network.queues.iter().any(|queue| queue.transport == Transport::Dcqcn);
         if has_feedback && places.is_empty() {
             places.push(None);
         }
@@ -202,9 +199,8 @@ impl<'a> Model<'a> {
     /// The scheduler, with these shares of the network's queues; `None` with one queue.
     pub fn scheduler(&self, weight: impl Fn(&Queue) -> Option<u32>) -> Option<String> {
         let queues = self.places.iter().skip(self.strict).flatten();
-        let weights: Vec<u32> = queues
-            .map(|&place| weight(&self.network.queues[place]).unwrap_or(1).max(1))
-            .collect();
+        let weights: Vec<u32> =
+            queues.map(|&place| weight(&self.network.queues[place]).unwrap_or(1).max(1)).collect();
         let least = weights.iter().min().copied().unwrap_or(1);
         let quantum = |weight: &u32| {
             let bytes = u64::from(*weight) * u64::from(self.network.mtu) / u64::from(least);
@@ -216,9 +212,9 @@ impl<'a> Model<'a> {
             (0, 1) | (1, 0) => None,
             (0, _) => Some(format!("{{ kind = \"dwrr\", quanta = [{quanta}] }}")),
             (strict, 0) => Some(format!("{{ kind = \"sp\", queues = {strict} }}")),
-            (strict, _) => Some(format!(
-                "{{ kind = \"sp-dwrr\", strict = {strict}, quanta = [{quanta}] }}"
-            )),
+            (strict, _) => {
+                Some(format!("{{ kind = \"sp-dwrr\", strict = {strict}, quanta = [{quanta}] }}"))
+            }
         }
     }
 
@@ -255,11 +251,7 @@ impl<'a> Model<'a> {
         };
         let own = carriers.iter().map(|&(place, share)| Source {
             place,
-            share: if is_mixed(place) {
-                share * (1.0 - NOT_ECN_PART)
-            } else {
-                share
-            },
+            share: if is_mixed(place) { share * (1.0 - NOT_ECN_PART) } else { share },
             transport: self.transport_of(place),
         });
         let mixed = (0..self.places.len()).filter(|place| is_mixed(*place));
@@ -360,8 +352,7 @@ impl<'a> Model<'a> {
             return load.min(MOST_LOAD);
         };
         let leaves_rack = (hosts - own) / (hosts - 1.0);
-        load.min(MOST_LOAD)
-            .min(MOST_LOAD / (ratio * leaves_rack).max(1e-9))
+        load.min(MOST_LOAD).min(MOST_LOAD / (ratio * leaves_rack).max(1e-9))
     }
 
     /// Topology, switch and hosts.
@@ -369,11 +360,7 @@ impl<'a> Model<'a> {
         let mut text = String::new();
         let delays = self.delays();
         let network = self.network;
-        let Delays {
-            host,
-            fabric,
-            stack,
-        } = delays;
+        let Delays { host, fabric, stack } = delays;
         let rate = network.host_ports.speed;
         _ = match network.uplinks.filter(|_| self.leaves > 1) {
             Some(uplinks) => writeln!(
@@ -442,10 +429,7 @@ impl<'a> Model<'a> {
         let fastest = network.speeds().last().copied();
         let room = fastest.map_or(Bytes(0), |speed| network.headroom_of_port(speed));
         let is_lossy = self.by_queue(|queue| !queue.lossless, || true);
-        let bypass = is_lossy
-            .iter()
-            .enumerate()
-            .filter(|(_, is_lossy)| **is_lossy);
+        let bypass = is_lossy.iter().enumerate().filter(|(_, is_lossy)| **is_lossy);
         let bypass: Vec<String> = bypass.map(|(number, _)| number.to_string()).collect();
         format!(
             "{{ kind = \"pfc\", buffer = \"{size}B\", classes = {}, bypass = [{}], reserve = \"0B\", \
@@ -519,12 +503,7 @@ impl<'a> Model<'a> {
         let sizes = sizes.map_or_else(|| "web-search".to_owned(), Setting::write);
         let groups = self.groups();
         let mut text = String::new();
-        for &Source {
-            place,
-            share,
-            transport,
-        } in &self.sources
-        {
+        for &Source { place, share, transport } in &self.sources {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_precision_loss,
@@ -547,9 +526,7 @@ impl<'a> Model<'a> {
 
     /// Hosts that answer one at the same moment, in the queue with the largest share.
     fn bursts(&self, bursts: u64, every: Span) -> String {
-        let largest = self
-            .carriers()
-            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        let largest = self.carriers().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
         let place = largest.map_or(0, |(place, _)| place);
         let group = group(&self.groups(), self.transport_of(place));
         format!(
@@ -567,15 +544,9 @@ impl<'a> Model<'a> {
             return Ok(String::new());
         };
         let text = reading::text(&trace.file, reading::WRITTEN).map_err(|error| {
-            Problem::new(format!(
-                "`{}` cannot be read: {error}",
-                trace.file.display()
-            ))
+            Problem::new(format!("`{}` cannot be read: {error}", trace.file.display()))
         })?;
-        Ok(format!(
-            "\n[[traffic]]\nkind = \"list\"\nflows = '''\n{}\n'''\n",
-            text.trim()
-        ))
+        Ok(format!("\n[[traffic]]\nkind = \"list\"\nflows = '''\n{}\n'''\n", text.trim()))
     }
 
     /// The delays that give the network's round trips.
@@ -589,9 +560,8 @@ impl<'a> Model<'a> {
         if let Some(uplinks) = links {
             rates.extend([uplinks.speed; 2]);
         }
-        let sending = rates
-            .iter()
-            .map(|rate| rate.time_for(network.mtu).as_ps() + rate.time_for(40).as_ps());
+        let sending =
+            rates.iter().map(|rate| rate.time_for(network.mtu).as_ps() + rate.time_for(40).as_ps());
         let sending: u64 = sending.sum();
         let hops = rates.len() as u64 * 2;
         let least = LEAST_DELAY.as_ps() * hops;

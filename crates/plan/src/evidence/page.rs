@@ -31,10 +31,7 @@ pub fn parts(evidence: &Evidence) -> Vec<Part> {
         head,
         rows: evidence.rows.iter().map(|row| cells(row, &shown)).collect(),
         lines,
-        charts: shown
-            .iter()
-            .filter_map(|measure| chart(evidence, *measure))
-            .collect(),
+        charts: shown.iter().filter_map(|measure| chart(evidence, *measure)).collect(),
         ..Part::default()
     }];
     parts.extend(not_ecn(evidence));
@@ -87,10 +84,7 @@ fn shown(evidence: &Evidence) -> Vec<Measure> {
         let mut rows = evidence.rows.iter();
         place.is_some_and(|place| rows.any(|row| row.estimates[place].is_some()))
     };
-    Measure::ALL
-        .into_iter()
-        .filter(|measure| *measure != Measure::Mean && has(measure))
-        .collect()
+    Measure::ALL.into_iter().filter(|measure| *measure != Measure::Mean && has(measure)).collect()
 }
 
 fn cells(row: &Row, shown: &[Measure]) -> Cells {
@@ -151,12 +145,7 @@ fn verdicts(evidence: &Evidence) -> Vec<String> {
 
 /// What changes against the formula, measure by measure.
 pub(crate) fn changes(row: &Row) -> String {
-    let decides = [
-        Measure::P99Small,
-        Measure::Throughput,
-        Measure::Drops,
-        Measure::Pauses,
-    ];
+    let decides = [Measure::P99Small, Measure::Throughput, Measure::Drops, Measure::Pauses];
     let own = row.against.iter().filter(|against| {
         let is_count = matches!(against.measure, Measure::Drops | Measure::Pauses);
         decides.contains(&against.measure) && (!is_count || against.outcome != Outcome::Same)
@@ -171,11 +160,7 @@ pub(crate) fn changes(row: &Row) -> String {
 /// A chart of a measure: a point with its interval for each setting. `None` if no setting has a value.
 pub fn chart(evidence: &Evidence, measure: Measure) -> Option<Chart> {
     let place = Measure::ALL.iter().position(|own| *own == measure)?;
-    let names = evidence
-        .rows
-        .iter()
-        .map(|row| format!("{}: {}", row.label, row.set))
-        .collect();
+    let names = evidence.rows.iter().map(|row| format!("{}: {}", row.label, row.set)).collect();
     #[expect(clippy::cast_precision_loss, reason = "a place among a few names")]
     let mark = |(number, row): (usize, &Row)| {
         let estimate = row.estimates[place]?;
@@ -211,12 +196,7 @@ pub fn chart(evidence: &Evidence, measure: Measure) -> Option<Chart> {
         kind: Kind::Dots,
         x: Axis::names("", names),
         y: Axis::linear(measure.title(), unit),
-        lines: vec![Line {
-            name: String::new(),
-            hue: 0,
-            marks,
-            origin: Origin::Measured,
-        }],
+        lines: vec![Line { name: String::new(), hue: 0, marks, origin: Origin::Measured }],
         notes: Vec::new(),
         commands: Vec::new(),
     })

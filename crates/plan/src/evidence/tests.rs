@@ -44,10 +44,9 @@ fn formula_and_neighbours_are_tried_and_today_if_it_is_known() {
 
 #[test]
 fn the_simulated_round_trip_is_that_of_the_network() {
-    for (rtt, least, most) in [
-        ("{ base = \"40us\" }", 39.0, 41.0),
-        ("{ mean = \"40us\", p90 = \"60us\" }", 15.0, 67.0),
-    ] {
+    for (rtt, least, most) in
+        [("{ base = \"40us\" }", 39.0, 41.0), ("{ mean = \"40us\", p90 = \"60us\" }", 15.0, 67.0)]
+    {
         let text = STAR.replace("{ base = \"40us\" }", rtt);
         let scenario = Scenario::parse("evidence.toml", &trial(&text, None), &[]).unwrap();
         let plan = scenario.plan().unwrap();
@@ -91,10 +90,7 @@ fn a_network_without_marks_has_nothing_to_verify() {
     let network = Network::parse("n.toml", &format!("transport = \"reno\"\n{STAR}")).unwrap();
     let plan = Plan::new(&network);
     let error = Trial::new(&plan, None, (1, 2), 1e5).unwrap_err();
-    assert!(
-        error.to_string().contains("no threshold to verify"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("no threshold to verify"), "{error}");
 }
 
 /// What the evidence for today's setting notes, or why there is none.
@@ -103,9 +99,7 @@ fn today(text: &str, current: &str) -> Result<Vec<String>, String> {
     let plan = Plan::new(&network);
     let current = Current::read(current, &network).unwrap();
     let trial = Trial::new(&plan, Some(&current), (1, 2), 1e5);
-    trial
-        .map(|trial| trial.model.notes)
-        .map_err(|problem| problem.to_string())
+    trial.map(|trial| trial.model.notes).map_err(|problem| problem.to_string())
 }
 
 #[test]

@@ -49,10 +49,7 @@ pub struct Reaction {
 
 impl Reaction {
     /// Values for a switch whose chip is not known: as large as those of any chip with a published table.
-    pub const UNKNOWN: Self = Self {
-        pipeline: Span::from_ns(2_500),
-        small_packets: 80,
-    };
+    pub const UNKNOWN: Self = Self { pipeline: Span::from_ns(2_500), small_packets: 80 };
 }
 
 /// Bytes of a cell where nobody says how large they are.
@@ -60,10 +57,7 @@ const USUAL_CELL: u32 = 256;
 
 /// Headroom without which a port loses packets even if pipelines took no time and cells wasted nothing.
 pub fn least(speed: Rate, link_delay: Span, mtu: u32) -> Bytes {
-    let none = Reaction {
-        pipeline: Span::ZERO,
-        small_packets: 0,
-    };
+    let none = Reaction { pipeline: Span::ZERO, small_packets: 0 };
     of_port(speed, link_delay, mtu, 1, none)
 }
 
@@ -75,9 +69,7 @@ pub fn of_port(speed: Rate, link_delay: Span, mtu: u32, cell: u32, reaction: Rea
     let gbps = speed.as_bps().div_ceil(1_000_000_000);
     let known = QUANTA.iter().find(|&&(of, _)| of >= gbps);
     let quanta = known.unwrap_or(&QUANTA[QUANTA.len() - 1]).1 * 64;
-    let in_flight = [on_cables, quanta, in_pipelines]
-        .into_iter()
-        .fold(packet, u64::saturating_add);
+    let in_flight = [on_cables, quanta, in_pipelines].into_iter().fold(packet, u64::saturating_add);
     let stored = packet.saturating_add(occupied(in_flight, cell, reaction.small_packets));
     let cell = u64::from(cell.max(1));
     Bytes(stored.div_ceil(cell).saturating_mul(cell))
@@ -102,20 +94,10 @@ fn occupied(bytes: u64, cell: u32, small_packets: u32) -> u64 {
 mod tests {
     use super::*;
 
-    const NONE: Reaction = Reaction {
-        pipeline: Span::ZERO,
-        small_packets: 0,
-    };
+    const NONE: Reaction = Reaction { pipeline: Span::ZERO, small_packets: 0 };
 
     fn at_100g(cell: u32, reaction: Reaction) -> u64 {
-        of_port(
-            Rate::from_gbps(100),
-            Span::from_ns(200),
-            1500,
-            cell,
-            reaction,
-        )
-        .0
+        of_port(Rate::from_gbps(100), Span::from_ns(200), 1500, cell, reaction).0
     }
 
     #[test]
@@ -136,15 +118,9 @@ mod tests {
 
     #[test]
     fn small_packets_take_more_memory_than_bytes() {
-        let all = Reaction {
-            small_packets: 100,
-            ..NONE
-        };
+        let all = Reaction { small_packets: 100, ..NONE };
         // 1538 B as they are; 1538 + 5000 + 25,216 = 31,754 B in packets of 64 B, each in a cell of 192 B.
-        assert_eq!(
-            at_100g(192, all),
-            (1_538 + 3 * 31_754_u64).div_ceil(192) * 192
-        );
+        assert_eq!(at_100g(192, all), (1_538 + 3 * 31_754_u64).div_ceil(192) * 192);
         // A cell of 128 B holds a packet of 64 B or, worse, 128 of 129 B: each takes two cells.
         assert_eq!(occupied(129, 128, 100), 256);
         assert_eq!(occupied(1_000, 129, 100), (1_000 * 129_u64).div_ceil(64));
@@ -166,10 +142,7 @@ mod tests {
 
     #[test]
     fn extreme_values_saturate() {
-        let reaction = Reaction {
-            pipeline: Span::from_ms(10),
-            small_packets: 100,
-        };
+        let reaction = Reaction { pipeline: Span::from_ms(10), small_packets: 100 };
         let speed = Rate::from_gbps(18_000_000);
         assert!(of_port(speed, Span::from_ms(10), 65_535, 65_536, reaction).0 > 0);
     }

@@ -33,17 +33,11 @@ pub fn queues_before_drops(buffer: Bytes, alpha: Ratio, length: Bytes) -> u32 {
 pub fn outputs_before_pauses(buffer: Bytes, alpha: Ratio, classes: u32, length: Bytes) -> u32 {
     let (n, d) = parts(alpha);
     // α·B / (K·(1 + α·p)) = n·B / (K·(d + n·p))
-    count(
-        wide(buffer) * n,
-        wide(length) * (d + n * u128::from(classes)),
-    )
+    count(wide(buffer) * n, wide(length) * (d + n * u128::from(classes)))
 }
 
 fn parts(alpha: Ratio) -> (u128, u128) {
-    (
-        u128::from(alpha.numerator()),
-        u128::from(alpha.denominator()),
-    )
+    (u128::from(alpha.numerator()), u128::from(alpha.denominator()))
 }
 
 fn wide(bytes: Bytes) -> u128 {
@@ -78,14 +72,8 @@ mod tests {
             for length in [10_000, 65_000, 720_000, 4_000_000] {
                 let length = Bytes(length);
                 let most = queues_before_drops(buffer, alpha, length);
-                assert!(
-                    of_queue(buffer, alpha, most + 1) < length,
-                    "{alpha} {length}"
-                );
-                assert!(
-                    most == 0 || of_queue(buffer, alpha, most) >= length,
-                    "{alpha} {length}"
-                );
+                assert!(of_queue(buffer, alpha, most + 1) < length, "{alpha} {length}");
+                assert!(most == 0 || of_queue(buffer, alpha, most) >= length, "{alpha} {length}");
             }
         }
     }

@@ -12,12 +12,10 @@ use crate::network::Transport;
 pub const SECTION: &str = "BCC §2.2, fig. 1";
 
 /// Goodput in Gb/s at thresholds of 25, 50, … 325 KB; the last is full.
-const DCTCP: [f64; 13] = [
-    47.2, 60.0, 67.8, 74.2, 78.5, 82.6, 85.3, 87.4, 88.8, 89.4, 89.6, 89.8, 89.8,
-];
-const ECN_STAR: [f64; 13] = [
-    47.6, 56.5, 62.4, 67.0, 71.2, 74.7, 77.9, 80.5, 83.2, 86.0, 88.3, 89.3, 89.5,
-];
+const DCTCP: [f64; 13] =
+    [47.2, 60.0, 67.8, 74.2, 78.5, 82.6, 85.3, 87.4, 88.8, 89.4, 89.6, 89.8, 89.8];
+const ECN_STAR: [f64; 13] =
+    [47.6, 56.5, 62.4, 67.0, 71.2, 74.7, 77.9, 80.5, 83.2, 86.0, 88.3, 89.3, 89.5];
 /// The bandwidth-delay product of the measurement: 100 Gb/s for 30 µs.
 const BDP: f64 = 375_000.0;
 const STEP: f64 = 25_000.0;
@@ -43,10 +41,7 @@ pub fn kept(transport: Transport, ratio: f64, window: f64) -> Option<Kept> {
         _ => return None,
     };
     let most = sawtooth(ratio, cut);
-    Some(Kept {
-        least: measured(curve, ratio).min(most),
-        most,
-    })
+    Some(Kept { least: measured(curve, ratio).min(most), most })
 }
 
 fn measured(curve: &[f64; 13], ratio: f64) -> f64 {

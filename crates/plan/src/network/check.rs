@@ -23,24 +23,16 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
     file.fill(&mut root, &TABLES)?;
     if !(64..=65_535).contains(&root.mtu) {
         return Err(file
-            .problem(
-                "mtu",
-                format!("`mtu` is {}, which is out of range", root.mtu),
-            )
+            .problem("mtu", format!("`mtu` is {}, which is out of range", root.mtu))
             .help("allowed: 64 to 65535 bytes"));
     }
     let (fabric, at_fabric) = below::<keys::Fabric>(file, "fabric")?;
     let Some(host_ports) = fabric.host_ports else {
         let help = "write what a leaf has, such as fabric = { host_ports = \"48x25Gbps\" }";
-        return Err(at_fabric
-            .problem("host_ports", "the network has no `host_ports`")
-            .help(help));
+        return Err(at_fabric.problem("host_ports", "the network has no `host_ports`").help(help));
     };
     if fabric.link_delay > LONGEST_CABLE {
-        let message = format!(
-            "a cable of {} is longer than {LONGEST_CABLE}",
-            fabric.link_delay
-        );
+        let message = format!("a cable of {} is longer than {LONGEST_CABLE}", fabric.link_delay);
         return Err(at_fabric
             .problem("link_delay", message)
             .help("the time that a bit takes one way: 5 ns for a metre, such as 200ns"));
@@ -56,10 +48,7 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
     };
     let (queues, assumptions) = queues(file, &root)?;
     let network = Network {
-        title: root
-            .title
-            .clone()
-            .map_or_else(|| name.clone(), |Text(title)| title),
+        title: root.title.clone().map_or_else(|| name.clone(), |Text(title)| title),
         name,
         host_ports,
         uplinks: fabric.uplinks,
@@ -105,21 +94,14 @@ fn name_chips(problem: Problem) -> Problem {
 
 /// A name from that of a file.
 fn name_of_file(file: &Path) -> String {
-    let stem = file
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
-    stem.filter(|stem| !stem.is_empty())
-        .unwrap_or_else(|| "network".to_owned())
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "network".to_owned())
 }
 
 fn layers(fabric: &keys::Fabric, at: &SettingsTable) -> Result<u32, Problem> {
     let derived = if fabric.uplinks.is_some() { 2 } else { 1 };
     let layers = fabric.layers.unwrap_or(derived);
-    let allowed = if fabric.uplinks.is_some() {
-        2..=3
-    } else {
-        1..=1
-    };
+    let allowed = if fabric.uplinks.is_some() { 2..=3 } else { 1..=1 };
     if allowed.contains(&layers) {
         return Ok(layers);
     }
@@ -135,19 +117,11 @@ fn layers(fabric: &keys::Fabric, at: &SettingsTable) -> Result<u32, Problem> {
 fn hosts(fabric: &keys::Fabric, ports: keys::Ports, at: &SettingsTable) -> Result<u32, Problem> {
     let leaves = fabric.uplinks.map_or(1, |uplinks| uplinks.count);
     let hosts = fabric.hosts.unwrap_or(ports.count * leaves);
-    let most = if fabric.uplinks.is_some() {
-        1 << 20
-    } else {
-        ports.count
-    };
+    let most = if fabric.uplinks.is_some() { 1 << 20 } else { ports.count };
     if (2..=most).contains(&hosts) {
         return Ok(hosts);
     }
-    let key = if fabric.hosts.is_some() {
-        "hosts"
-    } else {
-        "host_ports"
-    };
+    let key = if fabric.hosts.is_some() { "hosts" } else { "host_ports" };
     let message = format!("the network has {hosts} hosts, which is out of range");
     let help = if most < 2 {
         "a network has two hosts at least: write more ports, or `uplinks` and `hosts`".to_owned()
@@ -163,9 +137,7 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         let known = Chip::NAMES.join(", ");
         return Err(at
             .problem("buffer", "the switch has neither `chip` nor `buffer`")
-            .help(format!(
-                "write switch = {{ buffer = \"32MB\" }}, or a chip: {known}"
-            )));
+            .help(format!("write switch = {{ buffer = \"32MB\" }}, or a chip: {known}")));
     };
     if switch.alpha == Ratio::ZERO {
         return Err(at
@@ -187,22 +159,14 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         small_packets: switch.small_packets.unwrap_or(usual.small_packets),
     };
     if reaction.small_packets > 100 {
-        let message = format!(
-            "`small_packets` is {}, which is out of range",
-            reaction.small_packets
-        );
-        return Err(at
-            .problem("small_packets", message)
-            .help("allowed: 0 to 100 percent"));
+        let message =
+            format!("`small_packets` is {}, which is out of range", reaction.small_packets);
+        return Err(at.problem("small_packets", message).help("allowed: 0 to 100 percent"));
     }
     if reaction.pipeline > LONGEST_CABLE {
-        let message = format!(
-            "a pipeline delay of {} is longer than {LONGEST_CABLE}",
-            reaction.pipeline
-        );
-        return Err(at
-            .problem("pipeline", message)
-            .help("some microseconds, such as 3us"));
+        let message =
+            format!("a pipeline delay of {} is longer than {LONGEST_CABLE}", reaction.pipeline);
+        return Err(at.problem("pipeline", message).help("some microseconds, such as 3us"));
     }
     Ok(Switch {
         chip: switch.chip,
@@ -253,10 +217,7 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
         _ => {
             let key = given.iter().find(|(_, value)| value.is_some());
             return Err(at
-                .problem(
-                    key.map_or("rtt", |(key, _)| key),
-                    "the round-trip time is not clear",
-                )
+                .problem(key.map_or("rtt", |(key, _)| key), "the round-trip time is not clear")
                 .help(
                     "write rtt = { base = \"20us\" }, { mean = \"20us\", p90 = \"30us\" } or \
                      { min = \"10us\", max = \"40us\" }",
@@ -265,18 +226,12 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
     };
     if mean == Span::ZERO {
         return Err(at
-            .problem(
-                "max",
-                "a mean round-trip time of zero: nothing travels in no time",
-            )
+            .problem("max", "a mean round-trip time of zero: nothing travels in no time")
             .help("the time that a ping takes without load, such as 20us"));
     }
     if mean > p90 {
         return Err(at
-            .problem(
-                key,
-                format!("a mean of {mean} is above what nine of ten are below, {p90}"),
-            )
+            .problem(key, format!("a mean of {mean} is above what nine of ten are below, {p90}"))
             .help("they may have been swapped"));
     }
     Ok(Rtt { mean, p90 })
@@ -353,9 +308,7 @@ fn queue(
 ) -> Result<Queue, Problem> {
     let id = queue.id.unwrap_or(u8::try_from(place).unwrap_or(u8::MAX));
     if id > 7 {
-        return Err(at
-            .problem("id", format!("there is no queue {id}"))
-            .help("allowed: 0 to 7"));
+        return Err(at.problem("id", format!("there is no queue {id}")).help("allowed: 0 to 7"));
     }
     if let Some(dscp) = queue.dscp.iter().find(|&&dscp| dscp > 63) {
         return Err(at
@@ -439,10 +392,7 @@ fn share(
     let at = &tables[last];
     if let Some(&i) = weighted.iter().find(|&&i| read[i].weight.is_none()) {
         return Err(tables[i]
-            .problem(
-                "weight",
-                format!("`{}` has no weight, and others have", queues[i].name),
-            )
+            .problem("weight", format!("`{}` has no weight, and others have", queues[i].name))
             .help("give each queue that is not strict a share of 100, or none of them"));
     }
     if let Some(&i) = weighted.iter().find(|&&i| read[i].weight == Some(0)) {
@@ -455,10 +405,7 @@ fn share(
         return Err(at
             .problem(
                 "weight",
-                format!(
-                    "the weights sum to {sum}, not to 100: {}",
-                    shown.join(" + ")
-                ),
+                format!("the weights sum to {sum}, not to 100: {}", shown.join(" + ")),
             )
             .help("they are percent of the port, for all queues that are not strict"));
     }
@@ -476,10 +423,7 @@ fn traffic(
 ) -> Result<Traffic, Problem> {
     if !(Ratio::ZERO < traffic.load && traffic.load <= Ratio::ONE) {
         return Err(at
-            .problem(
-                "load",
-                format!("a load of {} is out of range", traffic.load),
-            )
+            .problem("load", format!("a load of {} is out of range", traffic.load))
             .help("allowed: above 0 and at most 1, of the hosts' links"));
     }
     if traffic.incast == 0 {
@@ -496,12 +440,7 @@ fn traffic(
         }
         Some(Text(name)) => Some(trace(name, at, hosts, folder)?),
     };
-    Ok(Traffic {
-        workload: traffic.workload,
-        trace,
-        load: traffic.load,
-        incast: traffic.incast,
-    })
+    Ok(Traffic { workload: traffic.workload, trace, load: traffic.load, incast: traffic.incast })
 }
 
 fn trace(
@@ -511,10 +450,7 @@ fn trace(
     folder: Option<&Path>,
 ) -> Result<Trace, Problem> {
     let Some(folder) = folder else {
-        return Err(at.problem(
-            "trace",
-            format!("the file `{name}` cannot be read from here"),
-        ));
+        return Err(at.problem("trace", format!("the file `{name}` cannot be read from here")));
     };
     let file = folder.join(name);
     let shown = file.display().to_string();
@@ -527,28 +463,13 @@ fn trace(
         let Some(&host) = [src, dst].iter().find(|&&host| host >= hosts) else {
             continue;
         };
-        let begin = text
-            .split_inclusive('\n')
-            .take(entry.line as usize - 1)
-            .map(str::len)
-            .sum();
+        let begin = text.split_inclusive('\n').take(entry.line as usize - 1).map(str::len).sum();
         let line = text[begin..].lines().next().unwrap_or_default();
-        let message = format!(
-            "flow `{}` has a host {host} that the network has not",
-            entry.id
-        );
-        return Err(
-            Problem::in_text(&shown, &text, begin..begin + line.len(), message).help(format!(
-                "allowed: 0 to {}, the hosts of {}",
-                hosts - 1,
-                at.file().display()
-            )),
-        );
+        let message = format!("flow `{}` has a host {host} that the network has not", entry.id);
+        return Err(Problem::in_text(&shown, &text, begin..begin + line.len(), message)
+            .help(format!("allowed: 0 to {}, the hosts of {}", hosts - 1, at.file().display())));
     }
-    Ok(Trace {
-        file,
-        flows: Arc::new(flows),
-    })
+    Ok(Trace { file, flows: Arc::new(flows) })
 }
 
 /// That the memory can hold what each threshold waits for: otherwise the numbers are a mistake.
@@ -557,24 +478,17 @@ fn check_memory(network: &Network, at: &SettingsTable) -> Result<(), Problem> {
     let slowest = network.speeds()[0];
     let least = network.queues.iter().filter_map(|queue| {
         let (lambda, _) = queue.lambda?;
-        Some(formula::standard::threshold(
-            lambda,
-            slowest,
-            network.rtt.p90,
-        ))
+        Some(formula::standard::threshold(lambda, slowest, network.rtt.p90))
     });
     let least = least.min().unwrap_or(Bytes(u64::from(network.mtu)));
     if pool > least {
         return Ok(());
     }
     let key = if at.names("buffer") { "buffer" } else { "chip" };
-    Err(at
-        .problem(
-            key,
-            format!("a buffer of {pool} is smaller than one threshold, {least}"),
-        )
-        .help(format!(
+    Err(at.problem(key, format!("a buffer of {pool} is smaller than one threshold, {least}")).help(
+        format!(
             "λ × {slowest} × {} must fit into it; check the buffer's unit and the round-trip time",
             network.rtt.p90
-        )))
+        ),
+    ))
 }

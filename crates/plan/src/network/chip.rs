@@ -74,12 +74,7 @@ impl Chip {
             Self::Trident4 => (132, 2, 254, "Juniper, QFX5130 buffer table"),
             Self::Trident4X9 => (82, 1, 318, "people.ucsc.edu/~warner/Bufs/Trident-4"),
             Self::Tomahawk2 => (42, 1, 208, "port-buffers.forwardingplane.net"),
-            Self::Tomahawk3 => (
-                64,
-                2,
-                254,
-                "Juniper, QFX5220 buffer table; OpenBCM tomahawk3.h",
-            ),
+            Self::Tomahawk3 => (64, 2, 254, "Juniper, QFX5220 buffer table; OpenBCM tomahawk3.h"),
             Self::Tomahawk4 => (112, 2, 254, "Juniper, QFX5230 buffer table"),
             Self::Tomahawk5 => (165, 1, 254, "Juniper, QFX5240 buffer table"),
             Self::Jericho2 => (32, 1, 1, "port-buffers.forwardingplane.net"),
@@ -113,10 +108,7 @@ impl Chip {
             Self::Spectrum2 | Self::Spectrum3 => (800, 100),
             Self::Spectrum4 => (700, 80),
         };
-        Reaction {
-            pipeline: Span::from_ns(ns),
-            small_packets,
-        }
+        Reaction { pipeline: Span::from_ns(ns), small_packets }
     }
 
     /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform: for
@@ -126,9 +118,7 @@ impl Chip {
         let name = self.write();
         let rows = || shipped().iter().filter(|row| row.chip == name);
         let of_speed = || rows().filter(|row| row.speed == speed);
-        let above = of_speed()
-            .filter(|row| row.delay >= link_delay)
-            .min_by_key(|row| row.delay);
+        let above = of_speed().filter(|row| row.delay >= link_delay).min_by_key(|row| row.delay);
         let between = above.map(|above| {
             let below = of_speed().filter(|row| row.delay <= link_delay);
             let below = below.max_by_key(|row| row.delay).unwrap_or(above);
@@ -136,10 +126,7 @@ impl Chip {
         });
         let smaller = rows().filter(|row| row.speed <= speed && row.delay <= link_delay);
         let smaller = smaller.map(|row| (row.xoff, row.platform));
-        between
-            .into_iter()
-            .chain(smaller)
-            .max_by_key(|(xoff, _)| *xoff)
+        between.into_iter().chain(smaller).max_by_key(|(xoff, _)| *xoff)
     }
 }
 
@@ -236,10 +223,7 @@ mod tests {
         assert!(shipped().len() > 250, "{}", shipped().len());
         for row in shipped() {
             assert!(Chip::NAMES.contains(&row.chip), "{row:?}");
-            assert!(
-                row.xoff > Bytes(10_000) && !row.platform.is_empty(),
-                "{row:?}"
-            );
+            assert!(row.xoff > Bytes(10_000) && !row.platform.is_empty(), "{row:?}");
         }
     }
 
@@ -301,13 +285,9 @@ mod tests {
     #[test]
     fn the_formula_follows_the_tables_of_platforms_with_tables_of_their_own() {
         // Chips whose largest table changes with speed and cable.
-        for chip in [
-            Chip::Trident3,
-            Chip::Trident4X9,
-            Chip::Tomahawk,
-            Chip::Tomahawk2,
-            Chip::Tomahawk4,
-        ] {
+        for chip in
+            [Chip::Trident3, Chip::Trident4X9, Chip::Tomahawk, Chip::Tomahawk2, Chip::Tomahawk4]
+        {
             let name = chip.write();
             // The lengths that all platforms have a row for: 40 and 300 m.
             let rows = shipped().iter().filter(|row| {

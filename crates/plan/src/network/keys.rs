@@ -241,10 +241,7 @@ impl Setting for Text {
     fn read(text: &str) -> Result<Self, ParseError> {
         if text.chars().any(char::is_control) {
             let shown = text.escape_debug().to_string();
-            return Err(ParseError::unreadable(
-                &shown,
-                "a text without control characters",
-            ));
+            return Err(ParseError::unreadable(&shown, "a text without control characters"));
         }
         Ok(Self(text.to_owned()))
     }

@@ -253,9 +253,7 @@ impl Network {
         for &reserved in today.into_iter().flatten() {
             *counts.entry(reserved).or_default() += 1;
         }
-        let usual = counts
-            .into_iter()
-            .max_by_key(|&(reserved, count)| (count, reserved));
+        let usual = counts.into_iter().max_by_key(|&(reserved, count)| (count, reserved));
         usual.map_or_else(|| self.computed_headroom(speed), |(reserved, _)| reserved)
     }
 
@@ -277,10 +275,7 @@ impl Network {
             let all = self.ports_with(speed) as usize * classes;
             of_speed.resize(of_speed.len().max(all), computed);
         }
-        self.switch.reservation = Reservation {
-            of_ports,
-            pool: None,
-        };
+        self.switch.reservation = Reservation { of_ports, pool: None };
         let needed = self.headroom_of_switch();
         self.switch.reservation.pool = today.pool.map(|shared| shared.max(needed));
     }
@@ -288,12 +283,7 @@ impl Network {
     /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
     /// SONiC ships for a platform with the chip.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {
-        let Switch {
-            cell,
-            reaction,
-            chip,
-            ..
-        } = self.switch;
+        let Switch { cell, reaction, chip, .. } = self.switch;
         let computed = headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction);
         let shipped = chip.and_then(|chip| chip.shipped_headroom(speed, self.link_delay));
         shipped.map_or(computed, |(shipped, _)| shipped.max(computed))
@@ -311,13 +301,9 @@ impl Network {
             let known = self.switch.reservation.of_ports.get(&speed);
             let known = known.map_or(&[][..], Vec::as_slice);
             // Ports that the switch says nothing about have what the others have.
-            let others = count
-                .saturating_mul(classes)
-                .saturating_sub(known.len() as u64);
+            let others = count.saturating_mul(classes).saturating_sub(known.len() as u64);
             let usual = self.headroom_of_port(speed).0;
-            all = known
-                .iter()
-                .fold(all, |all, reserved| all.saturating_add(reserved.0));
+            all = known.iter().fold(all, |all, reserved| all.saturating_add(reserved.0));
             all = all.saturating_add(usual.saturating_mul(others));
         }
         Bytes(all)
@@ -342,18 +328,11 @@ pub fn reference() -> String {
     let rows = tables.iter().flat_map(|(table, fields)| {
         let row = move |field: &Field| {
             let doc = field.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-            format!(
-                "| `{table}{}` | {} |\n",
-                field.name,
-                doc.replace('|', "\\|")
-            )
+            format!("| `{table}{}` | {} |\n", field.name, doc.replace('|', "\\|"))
         };
         fields.iter().map(row)
     });
-    format!(
-        "| key | what it is |\n|---|---|\n{}",
-        rows.collect::<String>()
-    )
+    format!("| key | what it is |\n|---|---|\n{}", rows.collect::<String>())
 }
 
 #[cfg(test)]

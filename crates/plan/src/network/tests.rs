@@ -22,43 +22,23 @@ fn a_network_of_three_lines_is_complete() {
     assert_eq!(network.oversubscription(), Some(1.5));
     assert_eq!(network.switch.alpha, Ratio::new(1, 8).unwrap());
     assert_eq!(network.switch.cell, 256, "the chip's");
-    assert_eq!(
-        network.pool(),
-        Pool {
-            size: Bytes::from_kb(32_000),
-            ports: 56
-        }
-    );
+    assert_eq!(network.pool(), Pool { size: Bytes::from_kb(32_000), ports: 56 });
     assert_eq!(network.rtt.p90, Span::from_us(30));
     let queue = &network.queues[0];
-    assert_eq!(
-        (queue.id, queue.weight, &queue.dscp),
-        (0, Some(100), &vec![0])
-    );
+    assert_eq!((queue.id, queue.weight, &queue.dscp), (0, Some(100), &vec![0]));
     assert_eq!(queue.lambda.unwrap().0, Ratio::new(18, 25).unwrap());
 }
 
 #[test]
 fn a_chip_in_parts_gives_a_port_one_of_them() {
-    let text = NETWORK
-        .replace("trident3", "tomahawk")
-        .replace("48x25Gbps", "24x100G");
+    let text = NETWORK.replace("trident3", "tomahawk").replace("48x25Gbps", "24x100G");
     let pool = read(&text).unwrap().pool();
-    assert_eq!(
-        pool,
-        Pool {
-            size: Bytes::from_kb(4_000),
-            ports: 8
-        }
-    );
+    assert_eq!(pool, Pool { size: Bytes::from_kb(4_000), ports: 8 });
 }
 
 #[test]
 fn a_range_of_round_trips_is_taken_as_uniform() {
-    let text = NETWORK.replace(
-        "mean = \"20us\", p90 = \"30us\"",
-        "min = \"10us\", max = \"40us\"",
-    );
+    let text = NETWORK.replace("mean = \"20us\", p90 = \"30us\"", "min = \"10us\", max = \"40us\"");
     let rtt = read(&text).unwrap().rtt;
     assert_eq!((rtt.mean, rtt.p90), (Span::from_us(25), Span::from_us(37)));
 }
@@ -72,13 +52,7 @@ fn shares_that_are_not_given_are_equal_and_sum_to_100() {
 }
 
 /// A line that is added or replaced, what is wrong with it, where, and what is said about it.
-type Case = (
-    &'static str,
-    &'static str,
-    &'static str,
-    (usize, usize),
-    &'static str,
-);
+type Case = (&'static str, &'static str, &'static str, (usize, usize), &'static str);
 
 #[test]
 fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
@@ -146,13 +120,7 @@ fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
             (2, 25),
             "accepted: a number of ports and their speed",
         ),
-        (
-            "rtt = {",
-            "rrt = {",
-            "unknown key `rrt`",
-            (4, 1),
-            "did you mean `rtt`?",
-        ),
+        ("rtt = {", "rrt = {", "unknown key `rrt`", (4, 1), "did you mean `rtt`?"),
         (
             "mean = \"20us\", p90 = \"30us\"",
             "mean = \"20us\"",
@@ -202,12 +170,7 @@ fn what_is_wrong_with_queues_and_traffic_is_shown_too() {
             (6, 10),
             "leave out",
         ),
-        (
-            "[[queue]]\ndscp = 64\n",
-            "there is no DSCP 64",
-            (6, 8),
-            "allowed: 0 to 63",
-        ),
+        ("[[queue]]\ndscp = 64\n", "there is no DSCP 64", (6, 8), "allowed: 0 to 63"),
         (
             "[[queue]]\ndscp = 8\n[[queue]]\ndscp = [10, 8]\n",
             "DSCP 8 is already that of `queue 0`",
@@ -251,11 +214,7 @@ fn a_trace_with_impossible_hosts_is_shown_at_its_line() {
     let folder = std::env::temp_dir().join(format!("tidegate-plan-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("net.toml");
-    std::fs::write(
-        &file,
-        format!("{NETWORK}traffic = {{ trace = \"flows.csv\" }}\n"),
-    )
-    .unwrap();
+    std::fs::write(&file, format!("{NETWORK}traffic = {{ trace = \"flows.csv\" }}\n")).unwrap();
     let trace = |last: &str| {
         let text = format!("id,start_s,src,dst,bytes\na,0,0,383,1000\n{last}\n");
         std::fs::write(folder.join("flows.csv"), text).unwrap();
@@ -264,15 +223,9 @@ fn a_trace_with_impossible_hosts_is_shown_at_its_line() {
     let flows = trace("b,0.5,2,3,1").unwrap().traffic.trace.unwrap().flows;
     assert_eq!(flows.entries.len(), 2);
     let problem = trace("b,0.5,384,2,1000").unwrap_err();
-    assert_eq!(
-        problem.message(),
-        "flow `b` has a host 384 that the network has not"
-    );
+    assert_eq!(problem.message(), "flow `b` has a host 384 that the network has not");
     assert_eq!(problem.position(), Some((3, 1)), "{problem}");
-    assert!(
-        problem.advice().unwrap().starts_with("allowed: 0 to 383"),
-        "{problem}"
-    );
+    assert!(problem.advice().unwrap().starts_with("allowed: 0 to 383"), "{problem}");
     let problem = trace("b,0.5").unwrap_err();
     assert_eq!(problem.position(), Some((5, 21)), "{problem}");
     std::fs::remove_dir_all(&folder).unwrap();
@@ -283,10 +236,7 @@ fn the_guide_has_all_keys_and_chips() {
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/plan.md");
     let guide = std::fs::read_to_string(guide).unwrap();
     for reference in [reference(), chip::reference()] {
-        assert!(
-            guide.contains(&reference),
-            "docs/guide/plan.md should have:\n{reference}"
-        );
+        assert!(guide.contains(&reference), "docs/guide/plan.md should have:\n{reference}");
     }
 }
 
@@ -318,10 +268,7 @@ fn a_cable_around_the_world_is_none_of_a_datacenter() {
 #[test]
 fn the_fastest_ports_that_can_be_written_overflow_nothing() {
     let text = NETWORK
-        .replace(
-            "8x100Gbps\"",
-            "4096x18446744073709551615bps\", link_delay = \"10ms\"",
-        )
+        .replace("8x100Gbps\"", "4096x18446744073709551615bps\", link_delay = \"10ms\"")
         .replace("chip = \"trident3\"", "buffer = \"18446744073709551615B\"")
         + "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
     let network = read(&text).unwrap();

@@ -82,24 +82,13 @@ impl Tuning {
         with_load: impl Fn(f64) -> String,
         with_sizes: impl Fn(&str) -> String,
     ) -> Vec<Cell> {
-        let mut cells = vec![Cell {
-            label: String::new(),
-            sets: String::new(),
-            load: None,
-        }];
+        let mut cells = vec![Cell { label: String::new(), sets: String::new(), load: None }];
         let join = |first: &str, second: &str| {
-            if first.is_empty() {
-                second.to_owned()
-            } else {
-                format!("{first}, {second}")
-            }
+            if first.is_empty() { second.to_owned() } else { format!("{first}, {second}") }
         };
         if !sizes.is_empty() {
-            let of = |sizes: &String| Cell {
-                label: sizes.clone(),
-                sets: with_sizes(sizes),
-                load: None,
-            };
+            let of =
+                |sizes: &String| Cell { label: sizes.clone(), sets: with_sizes(sizes), load: None };
             cells = sizes.iter().map(of).collect();
         }
         if !loads.is_empty() {
@@ -158,11 +147,7 @@ impl Tuning {
         for seed in seeds {
             for &candidate in candidates {
                 let cells = 0..self.cells.len();
-                places.extend(cells.map(|cell| Place {
-                    candidate,
-                    cell,
-                    seed,
-                }));
+                places.extend(cells.map(|cell| Place { candidate, cell, seed }));
             }
         }
         places
@@ -176,17 +161,13 @@ impl Tuning {
     ) -> Result<Option<Found>, E> {
         let mut results = Results::new(self);
         let mut measure = |results: &mut Results<'_>, places: Vec<Place>| {
-            let open: Vec<Place> = places
-                .into_iter()
-                .filter(|place| !results.has(*place))
-                .collect();
+            let open: Vec<Place> =
+                places.into_iter().filter(|place| !results.has(*place)).collect();
             let numbers: Vec<usize> = open.iter().map(|place| self.number(*place)).collect();
             let Some(values) = run(&numbers)? else {
                 return Ok::<bool, E>(false);
             };
-            open.into_iter()
-                .zip(values)
-                .for_each(|(place, values)| results.add(place, values));
+            open.into_iter().zip(values).for_each(|(place, values)| results.add(place, values));
             Ok(true)
         };
         let mut alive: Vec<usize> = (1..self.candidates.len()).collect();
@@ -230,19 +211,14 @@ impl Score {
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
         let by_limits = self.violation.total_cmp(&other.violation);
         let by_goal = || self.goal.total_cmp(&other.goal);
-        by_limits
-            .then_with(by_goal)
-            .then_with(|| self.tie.total_cmp(&other.tie))
+        by_limits.then_with(by_goal).then_with(|| self.tie.total_cmp(&other.tie))
     }
 }
 
 impl<'a> Results<'a> {
     fn new(tuning: &'a Tuning) -> Self {
         let runs = tuning.candidates.len() * tuning.cells.len() * tuning.seeds() as usize;
-        Self {
-            tuning,
-            values: vec![None; runs],
-        }
+        Self { tuning, values: vec![None; runs] }
     }
 
     fn has(&self, place: Place) -> bool {
@@ -255,11 +231,7 @@ impl<'a> Results<'a> {
     }
 
     fn get(&self, candidate: usize, cell: usize, seed: u32, measure: Measure) -> Option<f64> {
-        let place = Place {
-            candidate,
-            cell,
-            seed,
-        };
+        let place = Place { candidate, cell, seed };
         self.values[self.tuning.number(place)]?.get(measure)
     }
 
@@ -270,9 +242,7 @@ impl<'a> Results<'a> {
         seeds: std::ops::Range<u32>,
         measure: Measure,
     ) -> Vec<f64> {
-        seeds
-            .filter_map(|seed| self.get(candidate, cell, seed, measure))
-            .collect()
+        seeds.filter_map(|seed| self.get(candidate, cell, seed, measure)).collect()
     }
 
     fn mean(
@@ -295,11 +265,7 @@ impl<'a> Results<'a> {
                 continue;
             };
             let (name, label) = (measure.title(), &self.tuning.cells[cell].label);
-            let place = if label.is_empty() {
-                String::new()
-            } else {
-                format!(" with {label}")
-            };
+            let place = if label.is_empty() { String::new() } else { format!(" with {label}") };
             let why = match measure {
                 Measure::Queue => {
                     "no queue is observed\nhint: `observe.ports = \"switches\"` has those of all switches"
@@ -329,11 +295,7 @@ impl<'a> Results<'a> {
         let limits = request.limits.iter();
         let violation = limits.map(|limit| self.violation(limit, candidate, &seeds));
         let goal = request.goal.measure();
-        let sign = if prefers_higher(request.goal) {
-            -1.0
-        } else {
-            1.0
-        };
+        let sign = if prefers_higher(request.goal) { -1.0 } else { 1.0 };
         Score {
             violation: violation.fold(0.0, f64::max),
             goal: (self.relative(candidate, &seeds, goal))
@@ -381,10 +343,8 @@ impl<'a> Results<'a> {
         measure: Measure,
     ) -> Vec<(f64, f64)> {
         let over_cells = |candidate: usize, seed: u32| {
-            let values: Option<Vec<f64>> = cells
-                .clone()
-                .map(|cell| self.get(candidate, cell, seed, measure))
-                .collect();
+            let values: Option<Vec<f64>> =
+                cells.clone().map(|cell| self.get(candidate, cell, seed, measure)).collect();
             let values = values?;
             if values.iter().all(|value| *value > 0.0) {
                 let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
@@ -401,10 +361,7 @@ impl<'a> Results<'a> {
         let tuning = self.tuning;
         let cells = 0..tuning.cells.len();
         let against = |measure| {
-            Against::of(
-                measure,
-                &self.pairs(best, cells.clone(), seeds.clone(), measure),
-            )
+            Against::of(measure, &self.pairs(best, cells.clone(), seeds.clone(), measure))
         };
         let goal = tuning.request.goal.measure();
         let by_cell = |cell: usize| {
@@ -419,16 +376,10 @@ impl<'a> Results<'a> {
                 against: Against::of(goal, &self.pairs(best, cell..cell + 1, seeds.clone(), goal)),
             }
         };
-        let places = cells
-            .clone()
-            .flat_map(|cell| seeds.clone().map(move |seed| (cell, seed)));
+        let places = cells.clone().flat_map(|cell| seeds.clone().map(move |seed| (cell, seed)));
         let of = |candidate: usize| -> Vec<Option<Values>> {
             let value = |(cell, seed)| {
-                let place = Place {
-                    candidate,
-                    cell,
-                    seed,
-                };
+                let place = Place { candidate, cell, seed };
                 self.values[tuning.number(place)]
             };
             places.clone().map(value).collect()
@@ -439,10 +390,7 @@ impl<'a> Results<'a> {
         let first = 0..tuning.schedule.rounds[0].1;
         let tried = |candidate: usize| Tried {
             candidate,
-            against: Against::of(
-                goal,
-                &self.pairs(candidate, cells.clone(), first.clone(), goal),
-            ),
+            against: Against::of(goal, &self.pairs(candidate, cells.clone(), first.clone(), goal)),
             keeps_limits: self.keeps(candidate, &first),
         };
         Found {
@@ -530,9 +478,7 @@ pub enum Ending {
 impl Found {
     /// The goal of the best against the formula.
     pub fn gain(&self) -> Option<&Against> {
-        self.against
-            .iter()
-            .find(|against| against.measure == self.goal)
+        self.against.iter().find(|against| against.measure == self.goal)
     }
 
     /// How the search ended.
@@ -540,9 +486,7 @@ impl Found {
         if self.is_untested {
             return Ending::Untested;
         }
-        let is_better = self
-            .gain()
-            .is_some_and(|gain| gain.outcome == Outcome::Better);
+        let is_better = self.gain().is_some_and(|gain| gain.outcome == Outcome::Better);
         match (self.formula_keeps, self.best_keeps) {
             (false, false) => Ending::NothingKeeps,
             (false, true) => Ending::OnlyBestKeeps,

@@ -17,11 +17,7 @@ pub fn sheet(tuning: &Tuning, found: &Found, title: &str, facts: Vec<String>) ->
     Sheet {
         title: title.to_owned(),
         facts,
-        parts: vec![
-            verdict(tuning, found),
-            comparison(tuning, found),
-            sensitivity(tuning, found),
-        ],
+        parts: vec![verdict(tuning, found), comparison(tuning, found), sensitivity(tuning, found)],
     }
 }
 
@@ -92,10 +88,7 @@ fn untested(tuning: &Tuning, found: &Found) -> Vec<String> {
         format!("the longest queue held {length} {unit}, and no packet was marked")
     });
     let longest = longest.unwrap_or_else(|| "no packet was marked".to_owned());
-    vec![
-        longest,
-        format!("to reach the thresholds: {}", tuning.reach),
-    ]
+    vec![longest, format!("to reach the thresholds: {}", tuning.reach)]
 }
 
 fn keeps(limit: &Limit, cell: &InCell, of: fn(&InCell) -> &Vec<Option<Estimate>>) -> bool {
@@ -144,19 +137,11 @@ fn comparison(tuning: &Tuning, found: &Found) -> Part {
                 estimate.map_or_else(|| "-".to_owned(), |estimate| estimate.shown(measure.unit()))
             };
             let cells = std::iter::once(name).chain(shown.iter().map(of)).collect();
-            let against = cell
-                .against
-                .as_ref()
-                .filter(|_| candidate.label == best.label);
+            let against = cell.against.as_ref().filter(|_| candidate.label == best.label);
             rows.push(Cells {
                 cells,
                 note: against.map_or_else(String::new, |against| {
-                    format!(
-                        "{} {} against {}",
-                        goal.title(),
-                        against.shown(),
-                        base.label
-                    )
+                    format!("{} {} against {}", goal.title(), against.shown(), base.label)
                 }),
                 class: "",
             });
@@ -179,12 +164,7 @@ fn comparison(tuning: &Tuning, found: &Found) -> Part {
 fn over_loads(tuning: &Tuning, found: &Found) -> Option<Chart> {
     let goal = tuning.request.goal.measure();
     let place = Measure::ALL.iter().position(|own| *own == goal)?;
-    let is_varied = found
-        .cells
-        .iter()
-        .filter(|cell| cell.load.is_some())
-        .count()
-        > 1;
+    let is_varied = found.cells.iter().filter(|cell| cell.load.is_some()).count() > 1;
     if !is_varied {
         return None;
     }
@@ -200,12 +180,7 @@ fn over_loads(tuning: &Tuning, found: &Found) -> Option<Chart> {
         };
         let mut marks: Vec<Mark> = found.cells.iter().filter_map(mark).collect();
         marks.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Line {
-            name: name.to_owned(),
-            hue,
-            marks,
-            origin: Origin::Measured,
-        }
+        Line { name: name.to_owned(), hue, marks, origin: Origin::Measured }
     };
     Some(Chart {
         id: "loads".into(),
@@ -261,9 +236,7 @@ fn sensitivity(tuning: &Tuning, found: &Found) -> Part {
         ),
         head: head.map(str::to_owned).to_vec(),
         rows: rows.collect(),
-        charts: axes
-            .filter_map(|(place, vary)| chart(tuning, found, place, vary))
-            .collect(),
+        charts: axes.filter_map(|(place, vary)| chart(tuning, found, place, vary)).collect(),
         ..Part::default()
     }
 }
@@ -275,17 +248,13 @@ fn chart(tuning: &Tuning, found: &Found, place: usize, vary: &Vary) -> Option<Ch
     for (number, value) in vary.values.iter().enumerate() {
         let own = found.tried.iter().filter_map(|tried| {
             let candidate = &tuning.candidates[tried.candidate];
-            let against = tried
-                .against
-                .filter(|_| candidate.values.get(place) == Some(value))?;
+            let against = tried.against.filter(|_| candidate.values.get(place) == Some(value))?;
             Some((against.ratio?, against.interval))
         });
         let own: Vec<_> = own.collect();
         let ratios: Vec<f64> = own.iter().map(|(ratio, _)| *ratio).collect();
         #[expect(clippy::cast_precision_loss, reason = "a place among a few names")]
-        let x = numbers
-            .as_ref()
-            .map_or(number as f64, |numbers| numbers[number].value);
+        let x = numbers.as_ref().map_or(number as f64, |numbers| numbers[number].value);
         marks.push(Mark {
             x,
             y: mean(&ratios).unwrap_or(f64::NAN),
@@ -311,25 +280,11 @@ fn chart(tuning: &Tuning, found: &Found, place: usize, vary: &Vary) -> Option<Ch
     let goal = tuning.request.goal.measure();
     Some(Chart {
         id: format!("sensitivity-{place}"),
-        title: format!(
-            "{} against {}, by {}",
-            goal.title(),
-            tuning.candidates[0].label,
-            vary.key
-        ),
-        kind: if numbers.is_some() {
-            Kind::Curves
-        } else {
-            Kind::Dots
-        },
+        title: format!("{} against {}, by {}", goal.title(), tuning.candidates[0].label, vary.key),
+        kind: if numbers.is_some() { Kind::Curves } else { Kind::Dots },
         x: axis,
         y: Axis::linear("ratio", ""),
-        lines: vec![Line {
-            name: String::new(),
-            hue: 0,
-            marks,
-            origin: Origin::Measured,
-        }],
+        lines: vec![Line { name: String::new(), hue: 0, marks, origin: Origin::Measured }],
         notes: Vec::new(),
         commands: Vec::new(),
     })
@@ -346,12 +301,7 @@ pub fn json(tuning: &Tuning, found: &Found) -> Value {
             });
             (measure.name(), value.unwrap_or(Value::Null))
         };
-        Measure::ALL
-            .iter()
-            .zip(estimates)
-            .map(of)
-            .collect::<serde_json::Map<_, _>>()
-            .into()
+        Measure::ALL.iter().zip(estimates).map(of).collect::<serde_json::Map<_, _>>().into()
     };
     let against = |against: &super::Against| {
         json!({

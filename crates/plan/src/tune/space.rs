@@ -53,12 +53,7 @@ pub fn of_network(
             let fail = |why: String| format!("--vary {}={value}: {why}", vary.key);
             setting.apply(plan, &vary.key, value).map_err(fail)?;
         }
-        add(
-            &mut candidates,
-            label(varies, &values),
-            values,
-            setting.table(plan, model)?,
-        );
+        add(&mut candidates, label(varies, &values), values, setting.table(plan, model)?);
     }
     Ok(candidates)
 }
@@ -76,40 +71,25 @@ pub fn of_scenario(resolved: &str, varies: &[Vary]) -> Result<Vec<Candidate>, St
         Ok(format!("\"{}\" = {}", vary.key, value?))
     };
     let now: Result<Vec<String>, String> = varies.iter().map(now).collect();
-    let mut candidates = vec![Candidate {
-        label: "as it is".to_owned(),
-        values: Vec::new(),
-        sets: now?.join(", "),
-    }];
+    let mut candidates =
+        vec![Candidate { label: "as it is".to_owned(), values: Vec::new(), sets: now?.join(", ") }];
     for values in combinations(varies)? {
         let sets: Vec<String> = varies
             .iter()
             .zip(&values)
             .map(|(vary, value)| format!("\"{}\" = {}", vary.key, quoted(value)))
             .collect();
-        add(
-            &mut candidates,
-            label(varies, &values),
-            values,
-            sets.join(", "),
-        );
+        add(&mut candidates, label(varies, &values), values, sets.join(", "));
     }
     Ok(candidates)
 }
 
 /// Adds a candidate unless another sets the same, such as the formula, whose values are then known.
 fn add(candidates: &mut Vec<Candidate>, label: String, values: Vec<String>, sets: String) {
-    match candidates
-        .iter_mut()
-        .find(|candidate| candidate.sets == sets)
-    {
+    match candidates.iter_mut().find(|candidate| candidate.sets == sets) {
         Some(same) if same.values.is_empty() => same.values = values,
         Some(_) => {}
-        None => candidates.push(Candidate {
-            label,
-            values,
-            sets,
-        }),
+        None => candidates.push(Candidate { label, values, sets }),
     }
 }
 
@@ -145,12 +125,7 @@ fn label(varies: &[Vary], values: &[String]) -> String {
             _ => format!("{name} {value}"),
         }
     };
-    varies
-        .iter()
-        .zip(values)
-        .map(part)
-        .collect::<Vec<_>>()
-        .join(" ")
+    varies.iter().zip(values).map(part).collect::<Vec<_>>().join(" ")
 }
 
 /// What a network's switches are set to.
@@ -172,12 +147,7 @@ impl Settings {
             scheme: Scheme::QueueRed,
             scale: 1.0,
             marks: Marks::formula(plan),
-            weights: plan
-                .network
-                .queues
-                .iter()
-                .map(|queue| queue.weight)
-                .collect(),
+            weights: plan.network.queues.iter().map(|queue| queue.weight).collect(),
             others: Vec::new(),
         }
     }
@@ -207,9 +177,7 @@ impl Settings {
             ("weight", Some(queue)) => self.weight(plan, queue, value)?,
             ("scheme", None) => {
                 let known = [Scheme::QueueRed, Scheme::Tcn, Scheme::EcnSharp];
-                let scheme = Scheme::read(value)
-                    .ok()
-                    .filter(|scheme| known.contains(scheme));
+                let scheme = Scheme::read(value).ok().filter(|scheme| known.contains(scheme));
                 self.scheme = scheme.ok_or("a scheme is queue-red, tcn or ecn-sharp")?;
             }
             (_, Some(_)) => self.others.push((key.to_owned(), value.to_owned())),
@@ -230,16 +198,10 @@ impl Settings {
             if let Marking::Length(ramp) = &mut self.marks.queues[place] {
                 *ramp = match name {
                     // A slope keeps its form.
-                    "threshold" => Ramp {
-                        min: Bytes(share(length, ramp.min, ramp.max)),
-                        max: length,
-                        ..*ramp
-                    },
-                    _ => Ramp {
-                        min: length,
-                        max: Bytes(ramp.max.0.max(length.0)),
-                        ..*ramp
-                    },
+                    "threshold" => {
+                        Ramp { min: Bytes(share(length, ramp.min, ramp.max)), max: length, ..*ramp }
+                    }
+                    _ => Ramp { min: length, max: Bytes(ramp.max.0.max(length.0)), ..*ramp },
                 };
             }
         }
@@ -281,11 +243,7 @@ impl Settings {
         let rest = 100 - own;
         for (number, other) in self.weights.iter_mut().enumerate() {
             *other = other.map(|share| {
-                if number == place {
-                    weight
-                } else {
-                    (share * (100 - weight) / rest.max(1)).max(1)
-                }
+                if number == place { weight } else { (share * (100 - weight) / rest.max(1)).max(1) }
             });
         }
         Ok(())
@@ -294,20 +252,9 @@ impl Settings {
     /// What it sets, as the inside of a table.
     fn table(&self, plan: &Plan<'_>, model: &Model<'_>) -> Result<String, String> {
         let marks = self.marks.scaled(self.scale);
-        let mut sets = format!(
-            "\"switch.marking\" = {}",
-            self.marking(plan, model, &marks)?
-        );
-        if let Some(alpha) = marks
-            .alpha
-            .filter(|alpha| *alpha != plan.network.switch.alpha)
-        {
-            _ = write!(
-                sets,
-                ", \"{}\" = {}",
-                model.alpha_key(),
-                model.alphas(alpha)
-            );
+        let mut sets = format!("\"switch.marking\" = {}", self.marking(plan, model, &marks)?);
+        if let Some(alpha) = marks.alpha.filter(|alpha| *alpha != plan.network.switch.alpha) {
+            _ = write!(sets, ", \"{}\" = {}", model.alpha_key(), model.alphas(alpha));
         }
         let of_network = |place: usize| plan.network.queues[place].weight;
         if (0..self.weights.len()).any(|place| self.weights[place] != of_network(place)) {
@@ -371,14 +318,9 @@ fn places(plan: &Plan<'_>, queue: Option<&str>) -> Result<Vec<usize>, String> {
     match queues.iter().position(is_meant) {
         Some(place) => Ok(vec![place]),
         None => {
-            let known: Vec<String> = queues
-                .iter()
-                .map(|queue| format!("{} ({})", queue.id, queue.name))
-                .collect();
-            Err(format!(
-                "there is no queue `{queue}`\nhint: there are {}",
-                known.join(", ")
-            ))
+            let known: Vec<String> =
+                queues.iter().map(|queue| format!("{} ({})", queue.id, queue.name)).collect();
+            Err(format!("there is no queue `{queue}`\nhint: there are {}", known.join(", ")))
         }
     }
 }
@@ -432,10 +374,9 @@ fn value_of<'a>(resolved: &'a str, key: &str) -> Option<&'a str> {
 pub fn loads(text: &str) -> Result<Vec<f64>, String> {
     let read = |value: &str| {
         let load = Ratio::read(value.trim()).ok().map(real);
-        load.filter(|load| *load > 0.0 && *load <= 1.0)
-            .ok_or_else(|| {
-                format!("--load {text}: `{value}` is no load\nhint: parts of 1 such as 0.3,0.5,0.8")
-            })
+        load.filter(|load| *load > 0.0 && *load <= 1.0).ok_or_else(|| {
+            format!("--load {text}: `{value}` is no load\nhint: parts of 1 such as 0.3,0.5,0.8")
+        })
     };
     text.split(',').map(read).collect()
 }

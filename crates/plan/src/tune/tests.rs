@@ -17,14 +17,8 @@ traffic = { workload = "web-search", load = 0.5, incast = 3 }
 fn request(goal: Goal, limits: &[&str], varies: &[&str]) -> Request {
     Request {
         goal,
-        limits: limits
-            .iter()
-            .map(|text| Limit::read(text).unwrap())
-            .collect(),
-        varies: varies
-            .iter()
-            .map(|text| Vary::read(text).unwrap())
-            .collect(),
+        limits: limits.iter().map(|text| Limit::read(text).unwrap()).collect(),
+        varies: varies.iter().map(|text| Vary::read(text).unwrap()).collect(),
         seed: 1,
     }
 }
@@ -34,12 +28,8 @@ fn tuning(request: Request, budget: usize, loads: &[f64]) -> Tuning {
     let plan = Plan::new(&network);
     let model = Model::new(&network, 1e5).unwrap();
     let candidates = space::of_network(&plan, &model, &request.varies).unwrap();
-    let cells = Tuning::cells(
-        loads,
-        &[],
-        |load| model.with_load(load),
-        |sizes| model.with_sizes(sizes),
-    );
+    let cells =
+        Tuning::cells(loads, &[], |load| model.with_load(load), |sizes| model.with_sizes(sizes));
     let schedule = Schedule::new(candidates.len() - 1, cells.len(), budget).unwrap();
     Tuning {
         request,
@@ -106,17 +96,11 @@ fn run(tuning: &Tuning, best: f64, numbers: &[usize], asked: &mut Vec<usize>) ->
     let seeds = tuning.seeds() as usize;
     let one = |&number: &usize| {
         let candidate = &tuning.candidates[number / seeds / tuning.cells.len()];
-        let scale: f64 = candidate
-            .values
-            .first()
-            .map_or(1.0, |value| value.parse().unwrap());
+        let scale: f64 = candidate.values.first().map_or(1.0, |value| value.parse().unwrap());
         #[expect(clippy::cast_precision_loss, reason = "a few seeds")]
         let noise =
             1.0 + 0.3 * ((number % seeds) as f64 * 1.7).sin() + 0.002 * (number as f64 * 0.7).cos();
-        values(
-            noise * (100.0 + 50.0 * (scale / best).log2().abs()),
-            u64::from(scale > 2.0) * 5,
-        )
+        values(noise * (100.0 + 50.0 * (scale / best).log2().abs()), u64::from(scale > 2.0) * 5)
     };
     numbers.iter().map(one).collect()
 }
@@ -132,11 +116,7 @@ fn search(tuning: &Tuning, best: f64) -> (Found, Vec<usize>) {
 #[test]
 fn the_optimum_is_found_and_shown_to_beat_the_formula() {
     let tuning = tuning(request(Goal::P99Small, &[], &["scale=0.25..4:9"]), 100, &[]);
-    assert_eq!(
-        tuning.candidates[0].values,
-        ["1"],
-        "the formula is not tried twice"
-    );
+    assert_eq!(tuning.candidates[0].values, ["1"], "the formula is not tried twice");
     assert_eq!(tuning.candidates.len(), 9);
     let (found, asked) = search(&tuning, 0.5);
     assert_eq!(tuning.candidates[found.best].label, "scale 0.5");
@@ -150,38 +130,23 @@ fn the_optimum_is_found_and_shown_to_beat_the_formula() {
 
 #[test]
 fn nothing_beats_the_formula_where_it_is_the_optimum() {
-    let tuning = tuning(
-        request(Goal::P99Small, &[], &["scale=0.25..4:9"]),
-        100,
-        &[0.3, 0.6],
-    );
+    let tuning = tuning(request(Goal::P99Small, &[], &["scale=0.25..4:9"]), 100, &[0.3, 0.6]);
     let (found, _) = search(&tuning, 1.0);
     assert_eq!(found.ending(), Ending::FormulaStays);
     assert_eq!(found.cells.len(), 2);
     let page = sheet(&tuning, &found, "Star", Vec::new());
     assert!(page.parts[0].title.starts_with("Nothing beats formula"));
-    assert_eq!(
-        page.render(),
-        sheet(&tuning, &found, "Star", Vec::new()).render()
-    );
+    assert_eq!(page.render(), sheet(&tuning, &found, "Star", Vec::new()).render());
 }
 
 #[test]
 fn what_misses_a_limit_does_not_win() {
     let free = tuning(request(Goal::P99Small, &[], &["scale=1..8:4"]), 60, &[]);
     assert_eq!(free.candidates[search(&free, 8.0).0.best].label, "scale 8");
-    let kept = tuning(
-        request(Goal::P99Small, &["drops<1"], &["scale=1..8:4"]),
-        60,
-        &[],
-    );
+    let kept = tuning(request(Goal::P99Small, &["drops<1"], &["scale=1..8:4"]), 60, &[]);
     let (found, _) = search(&kept, 8.0);
     assert_eq!(kept.candidates[found.best].label, "scale 2");
-    let never = tuning(
-        request(Goal::P99Small, &["p99-small<1us"], &["scale=1..8:4"]),
-        60,
-        &[],
-    );
+    let never = tuning(request(Goal::P99Small, &["p99-small<1us"], &["scale=1..8:4"]), 60, &[]);
     assert_eq!(search(&never, 8.0).0.ending(), Ending::NothingKeeps);
 }
 
@@ -209,11 +174,7 @@ fn a_limit_that_is_not_measured_is_an_error() {
         ("throughput>95%", "no such flows"),
     ] {
         let limits = &[limit];
-        let tuning = tuning(
-            request(Goal::P99Small, limits, &["scale=0.5,2"]),
-            80,
-            &[0.3, 0.6],
-        );
+        let tuning = tuning(request(Goal::P99Small, limits, &["scale=0.5,2"]), 80, &[0.3, 0.6]);
         let error = tuning
             .search(|numbers| Ok::<_, String>(Some(vec![values(1.0, 0); numbers.len()])))
             .unwrap_err();
@@ -249,11 +210,7 @@ fn a_candidate_without_a_number_does_not_win() {
 
 #[test]
 fn every_run_of_the_search_is_in_the_scenario_in_its_place() {
-    let varies = [
-        "scale=0.5,2",
-        "scheme=queue-red,tcn,ecn-sharp",
-        "alpha=1/2,2",
-    ];
+    let varies = ["scale=0.5,2", "scheme=queue-red,tcn,ecn-sharp", "alpha=1/2,2"];
     let tuning = tuning(request(Goal::Mean, &[], &varies), 300, &[0.3, 0.5]);
     let network = Network::parse("star.toml", STAR).unwrap();
     let model = evidence::model(&network, 1e5).unwrap();
@@ -264,16 +221,10 @@ fn every_run_of_the_search_is_in_the_scenario_in_its_place() {
     assert_eq!(plan.len(), 13 * 2 * tuning.seeds() as usize);
     for candidate in 0..tuning.candidates.len() {
         for cell in 0..2 {
-            let place = Place {
-                candidate,
-                cell,
-                seed: 1,
-            };
+            let place = Place { candidate, cell, seed: 1 };
             let run = &plan[tuning.number(place)];
-            let label = format!(
-                "{}, {}",
-                tuning.candidates[candidate].label, tuning.cells[cell].label
-            );
+            let label =
+                format!("{}, {}", tuning.candidates[candidate].label, tuning.cells[cell].label);
             assert_eq!((run.label.as_str(), run.replication), (label.as_str(), 1));
         }
     }
@@ -281,10 +232,8 @@ fn every_run_of_the_search_is_in_the_scenario_in_its_place() {
 
 #[test]
 fn the_probability_of_one_queue_is_varied_alone() {
-    let text = STAR.replace(
-        "rtt =",
-        "queue = [{ transport = \"dcqcn\" }, { transport = \"dcqcn\" }]\nrtt =",
-    );
+    let text = STAR
+        .replace("rtt =", "queue = [{ transport = \"dcqcn\" }, { transport = \"dcqcn\" }]\nrtt =");
     let network = Network::parse("star.toml", &text).unwrap();
     let plan = Plan::new(&network);
     let model = Model::new(&network, 1e5).unwrap();

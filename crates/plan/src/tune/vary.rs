@@ -23,18 +23,13 @@ impl Vary {
     /// Reads `KEY=RANGE`. Points of a range are apart by equal factors.
     pub fn read(text: &str) -> Result<Self, String> {
         let fail = |why: &str| format!("--vary {text}: {why}\nhint: {ACCEPTED}");
-        let (key, range) = text
-            .split_once('=')
-            .ok_or_else(|| fail("there is no `=`"))?;
+        let (key, range) = text.split_once('=').ok_or_else(|| fail("there is no `=`"))?;
         let (key, range) = (key.trim(), range.trim());
         if key.is_empty() || range.is_empty() {
             return Err(fail("a key and its values are needed"));
         }
         let values = match range.split_once("..") {
-            None => range
-                .split(',')
-                .map(|value| value.trim().to_owned())
-                .collect(),
+            None => range.split(',').map(|value| value.trim().to_owned()).collect(),
             Some((from, to)) => points(from, to).map_err(|why| fail(&why))?,
         };
         let mut seen: Vec<String> = Vec::new();
@@ -49,10 +44,7 @@ impl Vary {
         // Full keys of scenarios are as they are written.
         let short = key.replace('_', "-").to_lowercase();
         let is_full = key.contains('.') && !is_short(&short);
-        Ok(Self {
-            key: if is_full { key.to_owned() } else { short },
-            values: seen,
-        })
+        Ok(Self { key: if is_full { key.to_owned() } else { short }, values: seen })
     }
 }
 
@@ -82,11 +74,7 @@ fn points(from: &str, to: &str) -> Result<Vec<String>, String> {
     #[expect(clippy::cast_precision_loss, reason = "a hundred points at most")]
     let at = |place: usize| {
         let part = place as f64 / (count - 1) as f64;
-        Quantity {
-            value: from.value * (to.value / from.value).powf(part),
-            unit: from.unit,
-        }
-        .write()
+        Quantity { value: from.value * (to.value / from.value).powf(part), unit: from.unit }.write()
     };
     Ok((0..count).map(at).collect())
 }
@@ -159,11 +147,7 @@ impl Quantity {
         let (worth, unit) = steps.iter().find(fits).unwrap_or(&steps[steps.len() - 1]);
         let value = self.value / worth;
         let mut text = String::new();
-        let order = if value > 0.0 {
-            value.log10().floor()
-        } else {
-            0.0
-        };
+        let order = if value > 0.0 { value.log10().floor() } else { 0.0 };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -194,24 +178,16 @@ mod tests {
     #[test]
     fn ranges_have_points_at_equal_factors() {
         assert_eq!(values("scale=0.25..4:5"), ["0.25", "0.5", "1", "2", "4"]);
-        assert_eq!(
-            values("threshold=20KB..320KB:5"),
-            ["20KB", "40KB", "80KB", "160KB", "320KB"]
-        );
+        assert_eq!(values("threshold=20KB..320KB:5"), ["20KB", "40KB", "80KB", "160KB", "320KB"]);
         assert_eq!(values("threshold=500KB..2MB:3"), ["500KB", "1MB", "2MB"]);
         assert_eq!(values("alpha=1/8..8:7").len(), 7);
         assert_eq!(values("probability=5%..20%:3"), ["0.05", "0.1", "0.2"]);
         assert_eq!(values("scheme=tcn, queue-red,tcn"), ["tcn", "queue-red"]);
         assert_eq!(
-            Vary::read("switch.marking.max_probability=0.1")
-                .unwrap()
-                .key,
+            Vary::read("switch.marking.max_probability=0.1").unwrap().key,
             "switch.marking.max_probability"
         );
-        assert_eq!(
-            Vary::read("min_threshold=1KB").unwrap().key,
-            "min-threshold"
-        );
+        assert_eq!(Vary::read("min_threshold=1KB").unwrap().key, "min-threshold");
     }
 
     #[test]
@@ -227,10 +203,7 @@ mod tests {
             ("scheme=a,,b", "is empty"),
         ] {
             let error = Vary::read(text).unwrap_err();
-            assert!(
-                error.contains(why) && error.contains("scale=0.25..4:9"),
-                "{error}"
-            );
+            assert!(error.contains(why) && error.contains("scale=0.25..4:9"), "{error}");
         }
     }
 }

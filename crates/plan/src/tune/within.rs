@@ -62,9 +62,7 @@ impl Limit {
                 names.join(", ")
             )
         };
-        let at = text
-            .find(['<', '>'])
-            .ok_or_else(|| fail("there is no `<` or `>`"))?;
+        let at = text.find(['<', '>']).ok_or_else(|| fail("there is no `<` or `>`"))?;
         let (name, rest) = text.split_at(at);
         let is_below = rest.starts_with('<');
         let bound = rest[1..].trim_start_matches('=').trim();
@@ -90,11 +88,7 @@ impl Limit {
                 return Err(fail(&format!("`{bound}` should be {needed}")));
             }
         };
-        Ok(Self {
-            measure,
-            is_below,
-            bound,
-        })
+        Ok(Self { measure, is_below, bound })
     }
 
     /// By what part of the bound a value is beyond it; 0 if it keeps the limit. What was not measured is not
@@ -107,17 +101,9 @@ impl Limit {
         let (Some(value), Some(bound)) = (value, bound) else {
             return f64::INFINITY;
         };
-        let beyond = if self.is_below {
-            value - bound
-        } else {
-            bound - value
-        };
+        let beyond = if self.is_below { value - bound } else { bound - value };
         // What is at most one of nothing is at most that.
-        if beyond <= 0.0 {
-            0.0
-        } else {
-            beyond / bound.abs().max(1e-12)
-        }
+        if beyond <= 0.0 { 0.0 } else { beyond / bound.abs().max(1e-12) }
     }
 }
 

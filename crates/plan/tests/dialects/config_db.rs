@@ -130,9 +130,7 @@ fn read(tables: &Value, network: &Network) -> Current {
 fn broken(tables: &Value) -> Vec<(String, usize)> {
     let findings = read(tables, &network()).findings.into_iter();
     let broken = findings.filter(|finding| finding.severity == Severity::Broken);
-    broken
-        .map(|finding| (finding.text, finding.ports.len()))
-        .collect()
+    broken.map(|finding| (finding.text, finding.ports.len())).collect()
 }
 
 /// The configuration after a patch: RFC 6902 in a table of rows, where each parent must exist.
@@ -168,21 +166,13 @@ fn patched(tables: &Value, only: Only, headroom: HeadroomFrom, allow_reduction: 
     let current = read(tables, &network);
     network.reserve(&current.reservation, headroom == HeadroomFrom::Computed);
     let plan = Plan::new(&network);
-    let request = Request {
-        only,
-        headroom,
-        current: Some(tables),
-        ..Request::smallest(Scheme::QueueRed)
-    };
+    let request =
+        Request { only, headroom, current: Some(tables), ..Request::smallest(Scheme::QueueRed) };
     let fragment = Dialect::Sonic.emit(&plan, &request).unwrap().text;
     let unmarked = sonic::unmarked(&plan, tables);
     let patch = sonic::patch(&fragment, Some(tables), &unmarked, allow_reduction);
     let operations: Vec<Value> = serde_json::from_str(&patch.text).unwrap();
-    Patched {
-        after: applied(tables.clone(), &patch.text),
-        patch,
-        operations: operations.len(),
-    }
+    Patched { after: applied(tables.clone(), &patch.text), patch, operations: operations.len() }
 }
 
 fn xoff(tables: &Value, port: &str) -> u64 {
@@ -235,11 +225,7 @@ fn every_fault_is_named_with_its_ports() {
     tables["BUFFER_PG"]["Ethernet10|3-4"]["profile"] = "mine".into();
     // A misspelt profile, a queue without a row, a code point in the wrong queue.
     tables["QUEUE"]["Ethernet12|3"]["wred_profile"] = "AZURE_LOSLESS".into();
-    tables["QUEUE"]
-        .as_object_mut()
-        .unwrap()
-        .remove("Ethernet14|3")
-        .unwrap();
+    tables["QUEUE"].as_object_mut().unwrap().remove("Ethernet14|3").unwrap();
     let mut other = tables["DSCP_TO_TC_MAP"]["AZURE"].clone();
     other["26"] = "0".into();
     tables["DSCP_TO_TC_MAP"]["OTHER"] = other;
@@ -249,24 +235,15 @@ fn every_fault_is_named_with_its_ports() {
     let found = broken(&tables);
     let expected = [
         ("PFC is off for lossless queue 3", 2),
-        (
-            "lossless queue 3 has no priority group: BUFFER_PG has no row for group 3",
-            2,
-        ),
-        (
-            "lossless queue 3 has a lossy priority group: `ingress_lossy_profile`",
-            1,
-        ),
+        ("lossless queue 3 has no priority group: BUFFER_PG has no row for group 3", 2),
+        ("lossless queue 3 has a lossy priority group: `ingress_lossy_profile`", 1),
         ("ports of 400Gbps have the headroom profile of 100Gbps", 8),
         ("the headroom of `mine` is 30 KB at 100Gbps", 1),
         (
             "there is no WRED_PROFILE `AZURE_LOSLESS`, which 1 row of QUEUE refers to; did you mean `AZURE_LOSSLESS`?",
             0,
         ),
-        (
-            "DSCP 26 leads to queue 0, and the network has it in queue 3",
-            1,
-        ),
+        ("DSCP 26 leads to queue 0, and the network has it in queue 3", 1),
     ];
     for (text, ports) in expected {
         let matches = found.iter().filter(|(found, _)| found.starts_with(text));
@@ -276,23 +253,13 @@ fn every_fault_is_named_with_its_ports() {
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     let network = network();
     let current = read(&tables, &network);
-    let has = |text: &str| {
-        current
-            .findings
-            .iter()
-            .any(|finding| finding.text.starts_with(text))
-    };
+    let has = |text: &str| current.findings.iter().any(|finding| finding.text.starts_with(text));
     assert!(has("no PFC watchdog"), "{:?}", current.findings);
     // The port without a row is a row of the table, and it is broken.
     let plan = Plan::new(&network);
     let rows = current.rows(&plan);
-    let unset = rows
-        .iter()
-        .find(|row| row.queue.id == 3 && row.name == "no QUEUE row");
-    assert_eq!(
-        unset.map(|row| (row.ports, row.severity)),
-        Some((1, Some(Severity::Broken)))
-    );
+    let unset = rows.iter().find(|row| row.queue.id == 3 && row.name == "no QUEUE row");
+    assert_eq!(unset.map(|row| (row.ports, row.severity)), Some((1, Some(Severity::Broken))));
     assert!(current.is_broken(&plan));
     assert!(!uplink.is_empty());
 }
@@ -302,26 +269,14 @@ fn thresholds_change_in_place_and_nothing_else_does() {
     let mut tables = sound();
     // The network has no queue 4: its rows keep what they have.
     for (port, _) in ports() {
-        tables["QUEUE"]
-            .as_object_mut()
-            .unwrap()
-            .remove(&format!("{port}|4"));
+        tables["QUEUE"].as_object_mut().unwrap().remove(&format!("{port}|4"));
     }
-    let Patched {
-        after,
-        patch,
-        operations,
-    } = patched(&tables, Only::Wred, HeadroomFrom::Platform, false);
+    let Patched { after, patch, operations } =
+        patched(&tables, Only::Wred, HeadroomFrom::Platform, false);
     // Each profile is used at two speeds: 100G changes in place, 400G gets one of its own.
     assert!(operations < 45, "{operations}: {:?}", patch.summary);
-    assert_eq!(
-        threshold(&after, "Ethernet0|3"),
-        Some(400_000_u64.div_ceil(318) * 318)
-    );
-    assert_eq!(
-        threshold(&after, "Ethernet96|3"),
-        Some(1_600_000_u64.div_ceil(318) * 318 - 318)
-    );
+    assert_eq!(threshold(&after, "Ethernet0|3"), Some(400_000_u64.div_ceil(318) * 318));
+    assert_eq!(threshold(&after, "Ethernet96|3"), Some(1_600_000_u64.div_ceil(318) * 318 - 318));
     assert!(threshold(&after, "Ethernet0|0").is_some());
     for table in [
         "PORT_QOS_MAP",
@@ -335,34 +290,22 @@ fn thresholds_change_in_place_and_nothing_else_does() {
     ] {
         assert_eq!(after[table], tables[table], "{table}");
     }
-    assert_eq!(
-        after["QUEUE"]["Ethernet0|3"],
-        tables["QUEUE"]["Ethernet0|3"]
-    );
+    assert_eq!(after["QUEUE"]["Ethernet0|3"], tables["QUEUE"]["Ethernet0|3"]);
     assert_eq!(patch.reductions, [""; 0]);
     assert!(
-        patch
-            .summary
-            .iter()
-            .any(|line| line.starts_with("QUEUE: changes")),
+        patch.summary.iter().any(|line| line.starts_with("QUEUE: changes")),
         "{:?}",
         patch.summary
     );
     // Once more there is nothing to do.
-    assert_eq!(
-        patched(&after, Only::Wred, HeadroomFrom::Platform, false).operations,
-        0
-    );
+    assert_eq!(patched(&after, Only::Wred, HeadroomFrom::Platform, false).operations, 0);
 }
 
 #[test]
 fn a_profile_that_other_queues_use_keeps_its_thresholds_for_them() {
     let tables = sound();
     let Patched { after, .. } = patched(&tables, Only::Wred, HeadroomFrom::Platform, false);
-    assert_eq!(
-        after["WRED_PROFILE"]["AZURE_LOSSLESS"],
-        tables["WRED_PROFILE"]["AZURE_LOSSLESS"]
-    );
+    assert_eq!(after["WRED_PROFILE"]["AZURE_LOSSLESS"], tables["WRED_PROFILE"]["AZURE_LOSSLESS"]);
     assert_eq!(threshold(&after, "Ethernet0|4"), Some(1_048_576));
     assert_ne!(threshold(&after, "Ethernet0|3"), Some(1_048_576));
 }
@@ -383,12 +326,7 @@ fn no_patch_lowers_anything_without_being_told_to() {
                 assert!(threshold(&after, &format!("{port}|3")).is_some(), "{name}");
             }
             // Maps of code points are replaced by `all` alone, and that is refused where a lossless priority loses one.
-            assert_eq!(
-                patch.reductions.is_empty(),
-                only != Only::All,
-                "{:?}",
-                patch.reductions
-            );
+            assert_eq!(patch.reductions.is_empty(), only != Only::All, "{:?}", patch.reductions);
         }
     }
     let Patched { after, patch, .. } =
@@ -396,11 +334,7 @@ fn no_patch_lowers_anything_without_being_told_to() {
     assert_eq!(xoff(&after, "Ethernet0"), 300_000);
     assert!(xoff(&after, "Ethernet96") >= 536_148);
     let kept = "xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has ";
-    assert!(
-        patch.kept.iter().any(|line| line.starts_with(kept)),
-        "{:?}",
-        patch.kept
-    );
+    assert!(patch.kept.iter().any(|line| line.starts_with(kept)), "{:?}", patch.kept);
     let Patched { patch, .. } = patched(&tables, Only::Pfc, HeadroomFrom::Platform, false);
     let kept = "pfc_enable of PORT_QOS_MAP stays 3,4; the plan has 3 (56 rows";
     let is_kept = patch.kept.iter().any(|line| line.starts_with(kept));
@@ -408,25 +342,16 @@ fn no_patch_lowers_anything_without_being_told_to() {
     let Patched { after, patch, .. } = patched(&tables, Only::All, HeadroomFrom::Platform, true);
     assert_eq!(after["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"], "3");
     let has = |text: &str| patch.reductions.iter().any(|line| line.starts_with(text));
-    assert!(
-        has("PFC is switched off for priority 4 (56 rows"),
-        "{:?}",
-        patch.reductions
-    );
-    assert!(
-        has("DSCP 28 leaves lossless queue 4"),
-        "{:?}",
-        patch.reductions
-    );
+    assert!(has("PFC is switched off for priority 4 (56 rows"), "{:?}", patch.reductions);
+    assert!(has("DSCP 28 leaves lossless queue 4"), "{:?}", patch.reductions);
 }
 
 #[test]
 fn random_switches_are_patched_without_losing_protection() {
     let mut state = 1_u64;
     let mut draw = move |below: u64| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut changed = 0;
@@ -439,10 +364,7 @@ fn random_switches_are_patched_without_losing_protection() {
                         ["", "3", "4", "3,4,5"][draw(4) as usize].into();
                 }
                 1 => drop(
-                    tables["BUFFER_PG"]
-                        .as_object_mut()
-                        .unwrap()
-                        .remove(&format!("{port}|3-4")),
+                    tables["BUFFER_PG"].as_object_mut().unwrap().remove(&format!("{port}|3-4")),
                 ),
                 2 => {
                     let row = tables["QUEUE"]
@@ -450,11 +372,7 @@ fn random_switches_are_patched_without_losing_protection() {
                         .unwrap()
                         .remove(&format!("{port}|3"))
                         .unwrap();
-                    tables["QUEUE"]
-                        .as_object_mut()
-                        .unwrap()
-                        .remove(&format!("{port}|4"))
-                        .unwrap();
+                    tables["QUEUE"].as_object_mut().unwrap().remove(&format!("{port}|4")).unwrap();
                     tables["QUEUE"][format!("{port}|3-4")] = row;
                 }
                 3 => {
@@ -465,27 +383,16 @@ fn random_switches_are_patched_without_losing_protection() {
                 _ => {}
             }
         }
-        for profile in [
-            "pg_lossless_100000_40m_profile",
-            "pg_lossless_400000_40m_profile",
-        ] {
+        for profile in ["pg_lossless_100000_40m_profile", "pg_lossless_400000_40m_profile"] {
             tables["BUFFER_PROFILE"][profile]["xoff"] = (20_000 + draw(800_000)).to_string().into();
         }
         for only in [Only::Wred, Only::Buffers, Only::Pfc] {
             for headroom in [HeadroomFrom::Platform, HeadroomFrom::Computed] {
-                let Patched {
-                    after,
-                    patch,
-                    operations,
-                } = patched(&tables, only, headroom, false);
+                let Patched { after, patch, operations } = patched(&tables, only, headroom, false);
                 assert_eq!(patch.reductions, [""; 0], "{only:?} {headroom:?}");
                 changed += operations;
                 let again = patched(&after, only, headroom, false);
-                assert_eq!(
-                    again.operations, 0,
-                    "{only:?} {headroom:?}: {}",
-                    again.patch.text
-                );
+                assert_eq!(again.operations, 0, "{only:?} {headroom:?}: {}", again.patch.text);
                 // No two rows speak of the same queue.
                 for table in ["QUEUE", "BUFFER_PG", "BUFFER_QUEUE"] {
                     let mut seen: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
@@ -518,10 +425,7 @@ fn held(tables: &Value, only: Only, headroom: HeadroomFrom) -> Patched {
 #[test]
 fn rows_of_several_ports_keep_their_pauses_and_are_one_row_a_port() {
     let mut tables = sound();
-    let ports = ports()
-        .into_iter()
-        .map(|(port, _)| port)
-        .collect::<Vec<_>>();
+    let ports = ports().into_iter().map(|(port, _)| port).collect::<Vec<_>>();
     let row = tables["PORT_QOS_MAP"]["Ethernet0"].clone();
     tables["PORT_QOS_MAP"] = json!({ ports.join(","): row });
     assert_eq!(broken(&tables), []);
@@ -538,10 +442,7 @@ fn maps_of_priorities_that_lack_a_field_get_that_field_alone() {
     }
     let after = held(&tables, Only::Pfc, HeadroomFrom::Platform).after;
     let row = &after["PORT_QOS_MAP"]["Ethernet0"];
-    assert_eq!(
-        (&row["tc_to_pg_map"], &row["pfc_enable"]),
-        (&json!("AZURE"), &json!("3,4"))
-    );
+    assert_eq!((&row["tc_to_pg_map"], &row["pfc_enable"]), (&json!("AZURE"), &json!("3,4")));
     let map = row["pfc_to_queue_map"].as_str();
     // Priority 4 is paused too, and its queue stays the same; a map that the switch has serves if it is one.
     let map = &after["MAP_PFC_PRIORITY_TO_QUEUE"][map.unwrap_or("AZURE")];
@@ -610,10 +511,7 @@ fn numbers_and_brackets_are_read_and_written_as_the_switch_has_them() {
     numbers["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"] = 300_000.into();
     numbers["PORT"]["Ethernet0"]["speed"] = 100_000.into();
     let after = patched(&numbers, Only::Buffers, HeadroomFrom::Computed, false).after;
-    assert_eq!(
-        after["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"],
-        300_000
-    );
+    assert_eq!(after["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"], 300_000);
     let mut brackets = sound();
     for (table, field, target) in [
         ("QUEUE", "wred_profile", "WRED_PROFILE"),
@@ -632,37 +530,20 @@ fn numbers_and_brackets_are_read_and_written_as_the_switch_has_them() {
         let after = held(&brackets, only, HeadroomFrom::Platform).after;
         for row in after["QUEUE"].as_object().unwrap().values() {
             let reference = row.get("wred_profile").and_then(Value::as_str);
-            assert!(
-                reference.is_none_or(|name| name.starts_with("[WRED_PROFILE|")),
-                "{row}"
-            );
+            assert!(reference.is_none_or(|name| name.starts_with("[WRED_PROFILE|")), "{row}");
         }
         for row in after["BUFFER_PG"].as_object().unwrap().values() {
-            assert!(
-                row["profile"]
-                    .as_str()
-                    .unwrap()
-                    .starts_with("[BUFFER_PROFILE|"),
-                "{row}"
-            );
+            assert!(row["profile"].as_str().unwrap().starts_with("[BUFFER_PROFILE|"), "{row}");
         }
     }
 }
 
 #[test]
 fn profiles_of_rows_that_cannot_be_read_or_with_thresholds_of_their_own_for_marks_stay() {
-    for odd in [
-        "Ethernet500|3,4",
-        "Ethernet500|all",
-        "Ethernet500|3-100",
-        "Ethernet500|",
-    ] {
+    for odd in ["Ethernet500|3,4", "Ethernet500|all", "Ethernet500|3-100", "Ethernet500|"] {
         let mut tables = sound();
         for (port, _) in ports() {
-            tables["QUEUE"]
-                .as_object_mut()
-                .unwrap()
-                .remove(&format!("{port}|4"));
+            tables["QUEUE"].as_object_mut().unwrap().remove(&format!("{port}|4"));
         }
         tables["QUEUE"][odd] = json!({ "wred_profile": "AZURE_LOSSLESS" });
         let after = held(&tables, Only::Wred, HeadroomFrom::Platform).after;
@@ -673,10 +554,7 @@ fn profiles_of_rows_that_cannot_be_read_or_with_thresholds_of_their_own_for_mark
     }
     let mut tables = sound();
     for (port, _) in ports() {
-        tables["QUEUE"]
-            .as_object_mut()
-            .unwrap()
-            .remove(&format!("{port}|4"));
+        tables["QUEUE"].as_object_mut().unwrap().remove(&format!("{port}|4"));
     }
     for field in ["ecn_green_min_threshold", "ecn_green_max_threshold"] {
         tables["WRED_PROFILE"]["AZURE_LOSSLESS"][field] = "5000000".into();
@@ -720,27 +598,16 @@ fn switches_whose_ports_are_not_known_are_not_patched() {
     let network = network();
     let plan = Plan::new(&network);
     let refused = |tables: &Value| {
-        let request = Request {
-            current: Some(tables),
-            ..Request::smallest(Scheme::QueueRed)
-        };
+        let request = Request { current: Some(tables), ..Request::smallest(Scheme::QueueRed) };
         Dialect::Sonic.emit(&plan, &request).unwrap_err().what
     };
     let mut none = sound();
     none.as_object_mut().unwrap().remove("PORT").unwrap();
     none["QUEUE"]["Ethernet1000|3"] = json!({ "wred_profile": "LOSSY" });
-    assert!(
-        refused(&none).contains("no table PORT"),
-        "{}",
-        refused(&none)
-    );
+    assert!(refused(&none).contains("no table PORT"), "{}", refused(&none));
     let mut chassis = sound();
     chassis["QUEUE"]["host1|asic0|Ethernet0|3"] = json!({ "wred_profile": "LOSSY" });
-    assert!(
-        refused(&chassis).contains("chassis"),
-        "{}",
-        refused(&chassis)
-    );
+    assert!(refused(&chassis).contains("chassis"), "{}", refused(&chassis));
     let several = json!({ "localhost": { "PORT": {} }, "asic0": { "PORT": {} } });
     let problem = Current::parse("a", &several.to_string(), &network).unwrap_err();
     assert!(problem.message().contains("several ASICs"), "{problem}");

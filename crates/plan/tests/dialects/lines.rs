@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 
 /// A word of a line that must be a number in a range.
 fn number(word: &str, least: u64, most: u64) -> bool {
-    word.parse::<u64>()
-        .is_ok_and(|value| (least..=most).contains(&value))
+    word.parse::<u64>().is_ok_and(|value| (least..=most).contains(&value))
 }
 
 /// Both thresholds in order.
@@ -41,34 +40,14 @@ pub(crate) fn eos(text: &str) -> Vec<String> {
         (["!"], 0)
         | (["no", "priority"] | ["priority", "strict"] | ["random-detect", "ecn", "count"], 6)
         | (["priority-flow-control", "on"] | ["qos", "trust", "dscp"], 3) => true,
-        (
-            [
-                "qos",
-                "map",
-                "dscp",
-                points @ ..,
-                "to",
-                "traffic-class",
-                class,
-            ],
-            0,
-        ) => {
+        (["qos", "map", "dscp", points @ .., "to", "traffic-class", class], 0) => {
             !points.is_empty()
                 && points.iter().all(|point| number(point, 0, 63))
                 && number(class, 0, 7)
         }
-        (
-            [
-                "qos",
-                "map",
-                "traffic-class",
-                class,
-                "to",
-                "tx-queue",
-                queue,
-            ],
-            0,
-        ) => number(class, 0, 7) && number(queue, 0, 7),
+        (["qos", "map", "traffic-class", class, "to", "tx-queue", queue], 0) => {
+            number(class, 0, 7) && number(queue, 0, 7)
+        }
         (["qos", "profile", name], 0) => {
             shares = 0;
             profiles.insert((*name).to_owned())
@@ -79,17 +58,9 @@ pub(crate) fn eos(text: &str) -> Vec<String> {
             shares += share.parse::<u64>().unwrap_or(1000);
             number(share, 1, 100) && shares <= 100
         }
-        (
-            [
-                "random-detect",
-                "ecn",
-                "delay",
-                "threshold",
-                time,
-                "microseconds",
-            ],
-            6,
-        ) => number(time, 1, 1_000_000_000),
+        (["random-detect", "ecn", "delay", "threshold", time, "microseconds"], 6) => {
+            number(time, 1, 1_000_000_000)
+        }
         (
             [
                 "random-detect",
@@ -120,15 +91,9 @@ fn missing(text: &str, word: &str, known: &BTreeSet<String>) -> Vec<String> {
     let mut missing = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let named = words
-            .windows(2)
-            .filter(|pair| pair[0] == word)
-            .map(|pair| pair[1]);
-        missing.extend(
-            named
-                .filter(|name| !known.contains(*name))
-                .map(|name| format!("no {name}")),
-        );
+        let named = words.windows(2).filter(|pair| pair[0] == word).map(|pair| pair[1]);
+        missing
+            .extend(named.filter(|name| !known.contains(*name)).map(|name| format!("no {name}")));
     }
     missing
 }
@@ -142,14 +107,7 @@ pub(crate) fn junos(text: &str) -> Vec<String> {
         };
         indent == 0
             && match rest {
-                [
-                    "forwarding-classes",
-                    "class",
-                    name,
-                    "queue-num",
-                    queue,
-                    lossless @ ..,
-                ] => {
+                ["forwarding-classes", "class", name, "queue-num", queue, lossless @ ..] => {
                     let priority = match lossless {
                         [] => true,
                         ["no-loss", "pfc-priority", priority] => number(priority, 0, 7),
@@ -209,14 +167,7 @@ pub(crate) fn junos(text: &str) -> Vec<String> {
                         _ => false,
                     }
                 }
-                [
-                    "scheduler-maps",
-                    name,
-                    "forwarding-class",
-                    _,
-                    "scheduler",
-                    _,
-                ] => {
+                ["scheduler-maps", name, "forwarding-class", _, "scheduler", _] => {
                     maps.insert((*name).to_owned());
                     true
                 }
@@ -238,12 +189,7 @@ pub(crate) fn junos(text: &str) -> Vec<String> {
                         _ => false,
                     }
                 }
-                [
-                    "interfaces",
-                    port,
-                    "scheduler-map" | "congestion-notification-profile",
-                    _,
-                ]
+                ["interfaces", port, "scheduler-map" | "congestion-notification-profile", _]
                 | ["interfaces", port, "unit", "0", "classifiers", "dscp", _] => {
                     port.starts_with("et-0/0/")
                 }
@@ -295,15 +241,9 @@ pub(crate) fn nvue(text: &str) -> Vec<String> {
                     "mode",
                     "dwrr" | "strict",
                 ] => number(class, 0, 7),
-                [
-                    "qos",
-                    "egress-scheduler",
-                    _,
-                    "traffic-class",
-                    class,
-                    "bw-percent",
-                    share,
-                ] => number(class, 0, 7) && number(share, 1, 100),
+                ["qos", "egress-scheduler", _, "traffic-class", class, "bw-percent", share] => {
+                    number(class, 0, 7) && number(share, 1, 100)
+                }
                 [
                     "qos",
                     "advance-buffer-config",
@@ -314,15 +254,7 @@ pub(crate) fn nvue(text: &str) -> Vec<String> {
                     "shared-alpha",
                     alpha,
                 ] => number(class, 0, 7) && is_alpha(alpha),
-                [
-                    "qos",
-                    "congestion-control",
-                    _,
-                    "traffic-class",
-                    class,
-                    key,
-                    value,
-                ] => {
+                ["qos", "congestion-control", _, "traffic-class", class, key, value] => {
                     number(class, 0, 7)
                         && match *key {
                             "ecn" | "red" => matches!(*value, "enable" | "disable"),
@@ -383,10 +315,8 @@ fn is_alpha(name: &str) -> bool {
     let Some(value) = name.strip_prefix("alpha_") else {
         return false;
     };
-    let power = |text: &str| {
-        text.parse::<u32>()
-            .is_ok_and(|value| value.is_power_of_two() && value <= 128)
-    };
+    let power =
+        |text: &str| text.parse::<u32>().is_ok_and(|value| value.is_power_of_two() && value <= 128);
     match value.strip_prefix("1_") {
         Some(below) => power(below),
         None => power(value) && value != "128",
@@ -399,15 +329,7 @@ pub(crate) fn nxos(text: &str) -> Vec<String> {
     let mut faults = refused(text, |words, indent| match (words, indent) {
         (["class-map", "type", "qos", "match-any", _], 0) => true,
         (["match", "dscp", points], 2) => points.split(',').all(|point| number(point, 0, 63)),
-        (
-            [
-                "policy-map",
-                "type",
-                "qos" | "queuing" | "network-qos",
-                name,
-            ],
-            0,
-        ) => {
+        (["policy-map", "type", "qos" | "queuing" | "network-qos", name], 0) => {
             shares = 0;
             policies.insert((*name).to_owned())
         }
@@ -448,9 +370,7 @@ pub(crate) fn nxos(text: &str) -> Vec<String> {
         _ => false,
     });
     for word in ["input", "output", "network-qos"] {
-        let used = text
-            .lines()
-            .filter(|line| line.trim_start().starts_with("service-policy"));
+        let used = text.lines().filter(|line| line.trim_start().starts_with("service-policy"));
         let used: Vec<&str> = used.collect();
         faults.extend(missing(&used.join("\n"), word, &policies));
     }
@@ -461,19 +381,7 @@ pub(crate) fn tc(text: &str) -> Vec<String> {
     let mut bands = 0;
     let mut cleared = BTreeSet::new();
     refused(text, |words, indent| match (words, indent) {
-        (
-            [
-                "qdisc",
-                "replace",
-                "dev",
-                device,
-                "root",
-                "bfifo",
-                "limit",
-                limit,
-            ],
-            0,
-        ) => {
+        (["qdisc", "replace", "dev", device, "root", "bfifo", "limit", limit], 0) => {
             // First of all: it takes away what was there.
             cleared.insert((*device).to_owned()) && number(limit, 1, u64::from(u32::MAX))
         }
@@ -503,37 +411,12 @@ pub(crate) fn tc(text: &str) -> Vec<String> {
             (1..=16).contains(&bands)
                 && strict + quanta == bands
                 && places.len() == 16
-                && places
-                    .iter()
-                    .all(|place| number(place, 0, bands as u64 - 1))
+                && places.iter().all(|place| number(place, 0, bands as u64 - 1))
         }
-        (
-            [
-                "qdisc",
-                "replace",
-                "dev",
-                _,
-                "root",
-                "handle",
-                "1:",
-                leaf @ ..,
-            ],
-            0,
-        ) => is_leaf(leaf),
-        (
-            [
-                "qdisc",
-                "replace",
-                "dev",
-                _,
-                "parent",
-                class,
-                "handle",
-                _,
-                leaf @ ..,
-            ],
-            0,
-        ) => is_class(class, bands) && is_leaf(leaf),
+        (["qdisc", "replace", "dev", _, "root", "handle", "1:", leaf @ ..], 0) => is_leaf(leaf),
+        (["qdisc", "replace", "dev", _, "parent", class, "handle", _, leaf @ ..], 0) => {
+            is_class(class, bands) && is_leaf(leaf)
+        }
         (
             [
                 "filter",
@@ -559,9 +442,7 @@ pub(crate) fn tc(text: &str) -> Vec<String> {
 }
 
 fn is_class(class: &str, bands: usize) -> bool {
-    class
-        .strip_prefix("1:")
-        .is_some_and(|minor| number(minor, 1, bands as u64))
+    class.strip_prefix("1:").is_some_and(|minor| number(minor, 1, bands as u64))
 }
 
 fn after<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
@@ -585,13 +466,9 @@ fn is_leaf(words: &[&str]) -> bool {
                 && words.ends_with(&["ecn"])
         }
         Some(&"red") => {
-            let (Some(min), Some(max), Some(limit), Some(burst), Some(packet)) = (
-                value("min"),
-                value("max"),
-                value("limit"),
-                value("burst"),
-                value("avpkt"),
-            ) else {
+            let (Some(min), Some(max), Some(limit), Some(burst), Some(packet)) =
+                (value("min"), value("max"), value("limit"), value("burst"), value("avpkt"))
+            else {
                 return false;
             };
             1 <= min
@@ -606,10 +483,7 @@ fn is_leaf(words: &[&str]) -> bool {
 }
 
 /// The weight of the average that `tc` derives from `burst`, as a power of 1/2; it warns of 10 and above.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "tc computes the same in doubles"
-)]
+#[expect(clippy::cast_precision_loss, reason = "tc computes the same in doubles")]
 fn red_shift(min: u64, burst: u64, packet: u64) -> Option<u32> {
     let burst = burst as f64;
     let needed = burst + 1.0 - min as f64 / packet as f64;

@@ -36,10 +36,7 @@ fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
         let network = match Network::parse("random.toml", &text) {
             Ok(network) => network,
             Err(problem) => {
-                assert!(
-                    problem.position().is_some() && problem.advice().is_some(),
-                    "{problem}"
-                );
+                assert!(problem.position().is_some() && problem.advice().is_some(), "{problem}");
                 unread += 1;
                 continue;
             }
@@ -68,10 +65,7 @@ fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
         }
     }
     // Each way is taken often enough to mean something.
-    assert!(
-        valid > 300 && refused > 300 && unread < 100,
-        "{valid} {refused} {unread}"
-    );
+    assert!(valid > 300 && refused > 300 && unread < 100, "{valid} {refused} {unread}");
 }
 
 #[test]
@@ -162,19 +156,10 @@ fn a_patch_of_what_is_there_already_is_empty() {
         serde_json::from_str(&patch(Some(&other)).text).unwrap();
     let paths: Vec<_> = operations.iter().map(|one| one["path"].clone()).collect();
     // The profile changes in place: no queue is touched.
-    let expected = [
-        "/SCHEDULER",
-        "/WRED_PROFILE/TIDEGATE_Q0_25G/green_min_threshold",
-    ];
+    let expected = ["/SCHEDULER", "/WRED_PROFILE/TIDEGATE_Q0_25G/green_min_threshold"];
     assert_eq!(paths, expected);
     let whole: serde_json::Value = serde_json::from_str(&patch(None).text).unwrap();
-    assert!(
-        whole
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|one| one["op"] == "add")
-    );
+    assert!(whole.as_array().unwrap().iter().all(|one| one["op"] == "add"));
 }
 
 #[test]
@@ -189,45 +174,22 @@ fn the_validators_find_what_they_are_for() {
             "\"green_max_threshold\": \"45000\"",
             "\"green_max_threshold\": \"44999\"",
         ),
-        (
-            Dialect::Sonic,
-            "\"red_drop_probability\": \"100\"",
-            "\"red_drop_probability\": \"101\"",
-        ),
-        (
-            Dialect::Sonic,
-            "\"wred_profile\": \"TIDEGATE_Q0_25G\"",
-            "\"wred_profile\": \"missing\"",
-        ),
+        (Dialect::Sonic, "\"red_drop_probability\": \"100\"", "\"red_drop_probability\": \"101\""),
+        (Dialect::Sonic, "\"wred_profile\": \"TIDEGATE_Q0_25G\"", "\"wred_profile\": \"missing\""),
         (Dialect::Sonic, "\"weight\": \"60\"", "\"weight\": 60"),
-        (
-            Dialect::Sonic,
-            "\"dynamic_th\": \"0\"",
-            "\"dynamic_th\": \"8\"",
-        ),
+        (Dialect::Sonic, "\"dynamic_th\": \"0\"", "\"dynamic_th\": \"8\""),
         (Dialect::Eos, "weight 0", "weight 16"),
-        (
-            Dialect::Eos,
-            "max-mark-probability 100",
-            "max-mark-probability 101",
-        ),
+        (Dialect::Eos, "max-mark-probability 100", "max-mark-probability 101"),
         (Dialect::Eos, "45000 bytes", "45000 cells"),
         (Dialect::Junos, "fill-level [ 1 2 ]", "fill-level [ 2 2 ]"),
         (Dialect::Junos, "percent 60", "percent 160"),
         (Dialect::Nvue, "max-threshold 45000", "max-threshold 44999"),
         (Dialect::Nvue, "alpha_1", "alpha_3"),
-        (
-            Dialect::Nxos,
-            "minimum-threshold 45",
-            "minimum-threshold 46",
-        ),
+        (Dialect::Nxos, "minimum-threshold 45", "minimum-threshold 46"),
         (Dialect::Tc, "quanta 1500 2250", "quanta 1500"),
     ];
     for (dialect, old, new) in spoilt {
-        let text = dialect
-            .emit(&plan, &Request::whole(dialect.default_scheme()))
-            .unwrap()
-            .text;
+        let text = dialect.emit(&plan, &Request::whole(dialect.default_scheme())).unwrap().text;
         assert_eq!(faults(dialect, &text), [""; 0], "{text}");
         assert!(text.contains(old), "{old} in {text}");
         let spoilt = text.replacen(old, new, 1);
@@ -236,10 +198,8 @@ fn the_validators_find_what_they_are_for() {
 }
 
 /// Everything, with headroom by the formula.
-const COMPUTED: Request<'_> = Request {
-    headroom: HeadroomFrom::Computed,
-    ..Request::whole(Scheme::QueueRed)
-};
+const COMPUTED: Request<'_> =
+    Request { headroom: HeadroomFrom::Computed, ..Request::whole(Scheme::QueueRed) };
 
 #[test]
 fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
@@ -275,11 +235,7 @@ fn a_ramp_that_is_too_narrow_for_trident_3_is_noted() {
     };
     let narrow =
         "ramp of queue 0 at 10Gbps: 469 cells between the thresholds, and Trident 3 wants 500";
-    assert!(
-        notes("10G").iter().any(|note| note == narrow),
-        "{:?}",
-        notes("10G")
-    );
+    assert!(notes("10G").iter().any(|note| note == narrow), "{:?}", notes("10G"));
     assert!(notes("25G").iter().all(|note| !note.starts_with("ramp")));
 }
 
@@ -292,17 +248,11 @@ fn an_alpha_that_can_only_be_set_too_small_is_refused_with_the_next() {
     let plan = Plan::new(&network);
     assert!(plan.works());
     for dialect in [Dialect::Sonic, Dialect::Nvue] {
-        let refusal = dialect
-            .emit(&plan, &Request::whole(Scheme::QueueRed))
-            .unwrap_err();
+        let refusal = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap_err();
         assert!(refusal.what.starts_with("α of 3 can be set to 2 only"));
         assert_eq!(refusal.nearest, "the nearest is alpha = \"4\"");
     }
-    assert!(
-        Dialect::Eos
-            .emit(&plan, &Request::whole(Scheme::QueueRed))
-            .is_ok()
-    );
+    assert!(Dialect::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).is_ok());
 }
 
 #[test]
@@ -327,24 +277,12 @@ fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
                 rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue
-        .emit(&plan, &Request::whole(Scheme::QueueRed))
-        .unwrap()
-        .text;
+    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
     let mut mapped = std::collections::BTreeMap::new();
     for line in emitted.lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        if let [
-            "nv",
-            "set",
-            "qos",
-            "mapping",
-            _,
-            "dscp",
-            points,
-            "switch-priority",
-            queue,
-        ] = words[..]
+        if let ["nv", "set", "qos", "mapping", _, "dscp", points, "switch-priority", queue] =
+            words[..]
         {
             let points = points.split(',').map(|point| point.parse::<u8>().unwrap());
             mapped.extend(points.map(|point| (point, queue)));
@@ -371,9 +309,7 @@ const LOSSLESS: &str = "[[queue]]\nid = 3\ndscp = 26\nlossless = true\ntransport
 fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     let network = with_queues(&[LOSSY, LOSSLESS].concat());
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue
-        .emit(&plan, &Request::whole(Scheme::QueueRed))
-        .unwrap();
+    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
     let has = |line: &str| emitted.text.lines().any(|emitted| emitted == line);
     // 301 ns are 60.2 m.
     assert!(has("nv set qos pfc TIDEGATE cable-length 61"));
@@ -388,10 +324,7 @@ fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     };
     assert_eq!(percent("default-lossless") + percent("default-lossy"), 100);
     assert!(
-        emitted
-            .changes
-            .iter()
-            .any(|change| change.what == "pool default-lossless"),
+        emitted.changes.iter().any(|change| change.what == "pool default-lossless"),
         "{:?}",
         emitted.changes
     );
@@ -411,28 +344,17 @@ fn nvue_divides_memory_so_that_marks_still_come_first() {
     let text = format!("{text}{LOSSY}{LOSSLESS}");
     let network = Network::parse("a.toml", &text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue
-        .emit(&plan, &Request::whole(Scheme::QueueRed))
-        .unwrap();
-    let pool = emitted
-        .text
-        .lines()
-        .find(|line| line.contains("default-lossless"));
+    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
+    let pool = emitted.text.lines().find(|line| line.contains("default-lossless"));
     let percent: u32 = pool.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
     assert!((60..90).contains(&percent), "{percent}");
     let note = "marks come first in every queue while at most";
-    assert!(
-        emitted.notes.iter().any(|one| one.contains(note)),
-        "{:?}",
-        emitted.notes
-    );
+    assert!(emitted.notes.iter().any(|one| one.contains(note)), "{:?}", emitted.notes);
     // 583 KB after headroom are enough for either queue, and not for 500 KB and 135 KB apart.
     let network = Network::parse("a.toml", &text.replace("4MB", "850KB")).unwrap();
     let plan = Plan::new(&network);
     assert!(plan.works());
-    let refusal = Dialect::Nvue
-        .emit(&plan, &Request::whole(Scheme::QueueRed))
-        .unwrap_err();
+    let refusal = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap_err();
     assert!(refusal.what.contains("apart"), "{refusal}");
 }
 
@@ -443,13 +365,8 @@ fn relative_thresholds_are_of_the_quota_that_the_emitted_alpha_leaves() {
                 rtt = { base = \"12us\" }\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let text = Dialect::Nvue
-        .emit(&plan, &Request::whole(Scheme::Bcc))
-        .unwrap()
-        .text;
-    let line = text
-        .lines()
-        .find(|line| line.contains("min-threshold-percent"));
+    let text = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::Bcc)).unwrap().text;
+    let line = text.lines().find(|line| line.contains("min-threshold-percent"));
     // 108 KB of 2 MB are 5.4 %, of 2.25 MB they would be 4.8 %.
     assert!(line.unwrap().ends_with(" 6"), "{line:?}");
 }
@@ -467,14 +384,10 @@ fn junos_has_a_lossless_class_with_the_code_points_of_its_classifier() {
         text.lines().any(|emitted| emitted == line)
     };
     assert!(has("forwarding-classes class TIDEGATE-Q1 queue-num 1"));
-    assert!(has(
-        "forwarding-classes class TIDEGATE-Q3 queue-num 3 no-loss pfc-priority 3"
-    ));
+    assert!(has("forwarding-classes class TIDEGATE-Q3 queue-num 3 no-loss pfc-priority 3"));
     let profile = "congestion-notification-profile TIDEGATE";
     assert!(has(&format!("{profile} input cable-length 61")));
-    assert!(has(&format!(
-        "{profile} output ieee-802.1 code-point 011 flow-control-queue 3"
-    )));
+    assert!(has(&format!("{profile} output ieee-802.1 code-point 011 flow-control-queue 3")));
     for point in (0..64).filter(|&point| point != 10) {
         let line = format!("{profile} input dscp code-point {point:06b} pfc mru 4222");
         assert!(has(&line), "{line}");
@@ -491,11 +404,7 @@ fn junos_names_no_profile_that_it_does_not_define() {
     let emitted = emitted.unwrap();
     assert!(!emitted.text.contains("congestion-notification-profile"));
     let note = "queue 3 is lossless, but no code point leads to it";
-    assert!(
-        emitted.notes.iter().any(|one| one.starts_with(note)),
-        "{:?}",
-        emitted.notes
-    );
+    assert!(emitted.notes.iter().any(|one| one.starts_with(note)), "{:?}", emitted.notes);
 }
 
 #[test]
@@ -507,21 +416,12 @@ fn headroom_that_is_not_set_is_said() {
         "headroom is not set: each port needs {needed} B at 100Gbps for each lossless class"
     );
     for dialect in [Dialect::Eos, Dialect::Nxos] {
-        let notes = dialect
-            .emit(&plan, &Request::whole(Scheme::QueueRed))
-            .unwrap()
-            .notes;
+        let notes = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().notes;
         assert!(notes.contains(&note), "{dialect:?}: {notes:?}");
     }
     let network = with_queues(LOSSY);
     let notes = Dialect::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
-    assert!(
-        notes
-            .unwrap()
-            .notes
-            .iter()
-            .all(|note| !note.contains("headroom"))
-    );
+    assert!(notes.unwrap().notes.iter().all(|note| !note.contains("headroom")));
 }
 
 #[test]

@@ -7,10 +7,7 @@ pub(crate) fn faults(text: &str) -> Vec<String> {
     let Ok(Value::Object(tables)) = serde_json::from_str(text) else {
         return vec!["no JSON object".to_owned()];
     };
-    let mut check = Check {
-        tables: &tables,
-        faults: Vec::new(),
-    };
+    let mut check = Check { tables: &tables, faults: Vec::new() };
     for (table, rows) in &tables {
         let Some(rows) = rows.as_object() else {
             check.faults.push(format!("{table} is no table"));
@@ -23,9 +20,7 @@ pub(crate) fn faults(text: &str) -> Vec<String> {
                 continue;
             };
             if fields.values().any(|value| !value.is_string()) {
-                check
-                    .faults
-                    .push(format!("{place} has a value that is no text"));
+                check.faults.push(format!("{place} has a value that is no text"));
             }
             check.row(table, row, fields);
         }
@@ -114,11 +109,7 @@ impl Check<'_> {
     fn profile(&mut self, row: &str, fields: &Map<String, Value>) {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let begins = row.starts_with(|c: char| c.is_ascii_alphanumeric());
-        self.expect(
-            begins && row.len() <= 32 && row.chars().all(fits),
-            row,
-            "name",
-        );
+        self.expect(begins && row.len() <= 32 && row.chars().all(fits), row, "name");
         self.expect(word(fields, "ecn") == "ecn_all", row, "ecn");
         for colour in ["green", "yellow", "red"] {
             let name = |what: &str| format!("{colour}_{what}");
@@ -152,10 +143,7 @@ impl Check<'_> {
         field: &str,
         range: std::ops::RangeInclusive<i64>,
     ) -> i64 {
-        let value = word(fields, field)
-            .parse()
-            .ok()
-            .filter(|value| range.contains(value));
+        let value = word(fields, field).parse().ok().filter(|value| range.contains(value));
         self.expect(value.is_some(), row, field);
         value.unwrap_or(0)
     }
@@ -168,8 +156,5 @@ impl Check<'_> {
 }
 
 fn word<'a>(fields: &'a Map<String, Value>, field: &str) -> &'a str {
-    fields
-        .get(field)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    fields.get(field).and_then(Value::as_str).unwrap_or_default()
 }

@@ -24,9 +24,9 @@ const TESTS: &[suite::Test] = tests![
 
 fn main() -> ExitCode {
     suite::run(TESTS, |name| match name {
-        name if name.starts_with("eos") => python()
-            .is_none()
-            .then(|| "pyavd for Python is not installed".to_owned()),
+        name if name.starts_with("eos") => {
+            python().is_none().then(|| "pyavd for Python is not installed".to_owned())
+        }
         name if name.starts_with("sonic") => sonic::obstacle(),
         name if name.starts_with("kernel") => kernel_obstacle(),
         _ => obstacle("tc", "-V", "tc (iproute2) is not installed"),
@@ -35,11 +35,8 @@ fn main() -> ExitCode {
 
 /// Why a program cannot be run.
 fn obstacle(program: &str, argument: &str, reason: &str) -> Option<String> {
-    let ran = Command::new(program)
-        .arg(argument)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let ran =
+        Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
     (!ran.is_ok_and(|status| status.success())).then(|| reason.to_owned())
 }
 
@@ -54,11 +51,7 @@ fn with_device(script: &str) -> Command {
 
 /// Why nothing of what is emitted for tc can be applied here.
 fn kernel_obstacle() -> Option<String> {
-    let kinds = [
-        "ets bands 2 strict 2",
-        "codel",
-        "red limit 9000 avpkt 1000 bandwidth 1mbit",
-    ];
+    let kinds = ["ets bands 2 strict 2", "codel", "red limit 9000 avpkt 1000 bandwidth 1mbit"];
     let missing = kinds.into_iter().find(|kind| {
         let script = format!("tc qdisc replace dev swp1 root {kind}");
         !run(&mut with_device(&script), "").1
@@ -72,10 +65,7 @@ fn python() -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python3");
     let mut candidates = [own, PathBuf::from("python3")].into_iter();
     candidates.find(|python| {
-        let ran = Command::new(python)
-            .args(["-c", "import pyavd"])
-            .stderr(Stdio::null())
-            .status();
+        let ran = Command::new(python).args(["-c", "import pyavd"]).stderr(Stdio::null()).status();
         ran.is_ok_and(|status| status.success())
     })
 }
@@ -88,18 +78,10 @@ fn run(command: &mut Command, input: &str) -> (String, bool) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = [output.stdout, output.stderr].concat();
-    (
-        String::from_utf8_lossy(&text).into_owned(),
-        output.status.success(),
-    )
+    (String::from_utf8_lossy(&text).into_owned(), output.status.success())
 }
 
 /// The worked networks of the guide, and what they are called.
@@ -107,10 +89,7 @@ fn networks() -> Vec<(&'static str, Network)> {
     let texts = [
         ("web", include_str!("../../../../networks/web.toml")),
         ("storage", include_str!("../../../../networks/storage.toml")),
-        (
-            "training",
-            include_str!("../../../../networks/training.toml"),
-        ),
+        ("training", include_str!("../../../../networks/training.toml")),
     ];
     let read = |(name, text)| (name, Network::parse(name, text).unwrap());
     texts.map(read).into()
@@ -125,10 +104,7 @@ mod check {
         let python = python().unwrap();
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Eos
-                .emit(&plan, &Request::whole(Scheme::QueueRed))
-                .unwrap()
-                .text;
+            let text = Dialect::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
             let script = include_str!("eos.py");
             let (said, well) = run(Command::new(&python).args(["-c", script]), &text);
             assert!(well, "{name}: {said}");
@@ -141,10 +117,7 @@ mod check {
     pub(super) fn sonic_passes_the_published_models() {
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Sonic
-                .emit(&plan, &Request::whole(Scheme::QueueRed))
-                .unwrap()
-                .text;
+            let text = Dialect::Sonic.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
             let tables = serde_json::from_str(&text).unwrap();
             let (said, well) = sonic::validate(&tables, &network);
             assert!(well, "{name}: {said}");
@@ -158,10 +131,7 @@ mod check {
         let (_, network) = networks().remove(0);
         let plan = Plan::new(&network);
         for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-            let text = Dialect::Tc
-                .emit(&plan, &Request::whole(scheme))
-                .unwrap()
-                .text;
+            let text = Dialect::Tc.emit(&plan, &Request::whole(scheme)).unwrap().text;
             // A port of each speed is like the others. In a namespace of its own if that is allowed.
             let first_uplink = format!(" swp{} ", network.host_ports.count + 1);
             let of_ports: Vec<&str> = text
@@ -200,10 +170,8 @@ mod check {
         let mut batches = Vec::new();
         for network in [&network, &one] {
             for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-                let text = Dialect::Tc
-                    .emit(&Plan::new(network), &Request::whole(scheme))
-                    .unwrap()
-                    .text;
+                let text =
+                    Dialect::Tc.emit(&Plan::new(network), &Request::whole(scheme)).unwrap().text;
                 let lines = text.lines().filter(|line| line.contains(" swp1 "));
                 batches.push(lines.collect::<Vec<_>>().join("\n"));
             }

@@ -32,11 +32,7 @@ pub(crate) fn obstacle() -> Option<String> {
     if !folder.join("sonic-wred-profile.yang").exists() {
         return Some(format!("{FOLDER} has no sonic-wred-profile.yang"));
     }
-    super::obstacle(
-        "yanglint",
-        "--version",
-        "yanglint (libyang-tools) is not installed",
-    )
+    super::obstacle("yanglint", "--version", "yanglint (libyang-tools) is not installed")
 }
 
 /// What `yanglint` says of tables, and whether they are valid.
@@ -93,9 +89,9 @@ fn native(field: &str, value: &Value) -> Value {
     match text {
         "true" => true.into(),
         "false" => false.into(),
-        _ if field == "weight" || field == "dynamic_th" => text
-            .parse::<i64>()
-            .map_or_else(|_| value.clone(), Value::from),
+        _ if field == "weight" || field == "dynamic_th" => {
+            text.parse::<i64>().map_or_else(|_| value.clone(), Value::from)
+        }
         _ => value.clone(),
     }
 }

@@ -31,10 +31,7 @@ fn a_network_whose_queues_stay_short_shows_nothing_and_what_would_show_more() {
         "{lines:?}"
     );
     assert!(lines[1].contains("set traffic.incast = 4"), "{lines:?}");
-    assert!(
-        !lines.iter().any(|line| line.contains("formula's answer")),
-        "{lines:?}"
-    );
+    assert!(!lines.iter().any(|line| line.contains("formula's answer")), "{lines:?}");
     assert_eq!(evidence::json(&evidence)["shows_nothing"], true);
     assert!(lines[1].contains("set traffic.load = 0.86"), "{lines:?}");
     // The advice is good.
@@ -58,27 +55,14 @@ fn packets_that_are_not_ecn_capable_are_dropped_where_the_switch_does_so() {
         let rows = evidence.not_ecn.iter();
         rows.map(|row| row.dropped.unwrap().value).collect()
     };
-    assert!(
-        dropped(&sonic).iter().all(|dropped| *dropped > 0.0),
-        "{:?}",
-        sonic.not_ecn
-    );
+    assert!(dropped(&sonic).iter().all(|dropped| *dropped > 0.0), "{:?}", sonic.not_ecn);
     assert_eq!(dropped(&nvue), [0.0; 3]);
     let timeouts = |evidence: &Evidence| evidence.not_ecn[0].timeouts.unwrap().value;
-    assert!(
-        timeouts(&sonic) > timeouts(&nvue),
-        "{:?} {:?}",
-        sonic.not_ecn,
-        nvue.not_ecn
-    );
+    assert!(timeouts(&sonic) > timeouts(&nvue), "{:?} {:?}", sonic.not_ecn, nvue.not_ecn);
     let parts = evidence::parts(&sonic);
     assert_eq!(parts[1].title, "Packets that are not ECN-capable");
     let note = "drop packets that are not ECN-capable where they mark others";
-    assert!(
-        sonic.notes.iter().any(|line| line.contains(note)),
-        "{:?}",
-        sonic.notes
-    );
+    assert!(sonic.notes.iter().any(|line| line.contains(note)), "{:?}", sonic.notes);
     // No queue with such packets, no table.
     let plain = with("sonic").replace("not_ecn = true", "");
     assert_eq!(evidence::parts(&simulated(&plain)).len(), 1);

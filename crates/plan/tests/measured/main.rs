@@ -61,11 +61,7 @@ fn network(transport: &str, gbps: u32, trace: u64) -> Network {
     );
     // Queue 0 of the simulated ports has the feedback of DCQCN.
     let queue = u32::from(transport == "dcqcn");
-    fs::write(
-        folder.join(format!("{name}.csv")),
-        flows(gbps, trace, queue),
-    )
-    .unwrap();
+    fs::write(folder.join(format!("{name}.csv")), flows(gbps, trace, queue)).unwrap();
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
     Network::read(&file).unwrap_or_else(|error| panic!("{error}"))
@@ -110,19 +106,11 @@ struct Shape {
 }
 
 fn shapes() -> Vec<Shape> {
-    let step = |end: &f64| Shape {
-        end: *end,
-        begin: 1.0,
-        percent: 100,
-    };
+    let step = |end: &f64| Shape { end: *end, begin: 1.0, percent: 100 };
     let mut shapes: Vec<Shape> = STEPS.iter().map(step).collect();
     for end in RAMPS {
         for begin in BEGINS {
-            shapes.extend(PERCENT.map(|percent| Shape {
-                end,
-                begin,
-                percent,
-            }));
+            shapes.extend(PERCENT.map(|percent| Shape { end, begin, percent }));
         }
     }
     shapes
@@ -212,16 +200,9 @@ fn lines(transport: &str, gbps: u32, shapes: &[Shape]) -> String {
     let traces: Vec<Vec<Pair>> = traces.collect();
     let mut text = String::new();
     for (place, shape) in shapes.iter().enumerate() {
-        let Shape {
-            end,
-            begin,
-            percent,
-        } = shape;
+        let Shape { end, begin, percent } = shape;
         write!(text, "{transport},{gbps},{end},{begin},{percent}").unwrap();
-        for (column, measure) in [Measure::P99Small, Measure::Throughput]
-            .into_iter()
-            .enumerate()
-        {
+        for (column, measure) in [Measure::P99Small, Measure::Throughput].into_iter().enumerate() {
             let pair = |values: &Vec<Pair>| (values[place + 1][column], values[0][column]);
             let pairs: Vec<(f64, f64)> = traces.iter().map(pair).collect();
             let against = Against::of(measure, &pairs).unwrap();
@@ -259,12 +240,7 @@ fn the_table_has_a_line_for_each_threshold() {
     let mut lines = text.lines().skip(1);
     for transport in TRANSPORTS {
         for gbps in SPEEDS {
-            for Shape {
-                end,
-                begin,
-                percent,
-            } in shapes()
-            {
+            for Shape { end, begin, percent } in shapes() {
                 let line = lines.next().unwrap_or_default();
                 let rest =
                     line.strip_prefix(&format!("{transport},{gbps},{end},{begin},{percent},"));
@@ -283,11 +259,7 @@ fn the_table_has_a_line_for_each_threshold() {
 #[test]
 fn a_part_of_the_table_comes_out_again() {
     let committed = fs::read_to_string(table()).unwrap();
-    let ramp = |percent| Shape {
-        end: 4.0,
-        begin: 0.5,
-        percent,
-    };
+    let ramp = |percent| Shape { end: 4.0, begin: 0.5, percent };
     for line in lines("dcqcn", 100, &[ramp(5)]).lines() {
         assert!(
             committed.lines().any(|own| own == line),
@@ -301,10 +273,7 @@ fn a_part_of_the_table_comes_out_again() {
 #[test]
 fn verdicts_agree_with_simulations() {
     for (transport, settings) in [
-        (
-            "dcqcn",
-            ["1MiB/2MiB/5%", "2MB/10MB/5%", "300KB/1500KB/25%", "60KB"],
-        ),
+        ("dcqcn", ["1MiB/2MiB/5%", "2MB/10MB/5%", "300KB/1500KB/25%", "60KB"]),
         ("dctcp", ["1MiB/2MiB/5%", "150KB/3MB/7%", "110KB", "60KB"]),
     ] {
         let network = network(transport, 100, TRACES);
@@ -317,20 +286,15 @@ fn verdicts_agree_with_simulations() {
             let row = current.rows(&plan).swap_remove(0);
             trial.variants.push(Variant {
                 label: given.replace('/', " "),
-                marks: Marks {
-                    queues: vec![row.marking],
-                    ..trial.variants[0].marks.clone()
-                },
+                marks: Marks { queues: vec![row.marking], ..trial.variants[0].marks.clone() },
             });
             judged.push(row);
         }
         let pairs = measured(&trial);
         for (row, pair) in judged.iter().zip(&pairs[1..]) {
             let [tail, goodput] = [pair[0] / pairs[0][0], pair[1] / pairs[0][1]];
-            let what = format!(
-                "{transport} {}: {tail} {goodput}, {:?}",
-                row.marking, row.judgement
-            );
+            let what =
+                format!("{transport} {}: {tail} {goodput}, {:?}", row.marking, row.judgement);
             let costs = row.judgement.cost.unwrap();
             assert_eq!(costs.raises_tail(), tail >= TAIL, "{what}");
             assert_eq!(costs.loses_throughput(), goodput <= THROUGHPUT, "{what}");

@@ -34,9 +34,7 @@ impl Texts {
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        begins
-            .zip(&self.ends)
-            .map(|(begin, &end)| &self.all[begin..end])
+        begins.zip(&self.ends).map(|(begin, &end)| &self.all[begin..end])
     }
 }
 
@@ -103,10 +101,7 @@ mod tests {
         };
         assert_eq!(cells("rate_bps"), Cells::Long(vec![10_000_000_000]));
         assert_eq!(cells("utilisation"), Cells::Real(vec![0.25]));
-        assert_eq!(
-            cells("name"),
-            Cells::Text(["leaf0>host3"].into_iter().collect())
-        );
+        assert_eq!(cells("name"), Cells::Text(["leaf0>host3"].into_iter().collect()));
         // Without rows there are still types.
         assert!(FLOWS.iter().all(|field| field.cells(&[]).is_empty()));
         assert!(Origin::none().cells(2, &[]).is_empty());
@@ -122,19 +117,12 @@ mod tests {
         let series = Series {
             from_ps: 5,
             interval_ps: 10,
-            traces: vec![
-                trace("a", &[1.0, f64::NAN]),
-                trace("b", &[]),
-                trace("c", &[2.0]),
-            ],
+            traces: vec![trace("a", &[1.0, f64::NAN]), trace("b", &[]), trace("c", &[2.0])],
         };
         let rows: Vec<_> = samples(&series).collect();
         let cells: Vec<Cells> = SERIES.iter().map(|field| field.cells(&rows)).collect();
         assert_eq!(cells[0], Cells::Long(vec![5, 15, 5]));
         assert_eq!(cells[1], Cells::Text(["a", "a", "c"].into_iter().collect()));
-        assert_eq!(
-            cells[3],
-            Cells::RealOrNull(vec![Some(1.0), None, Some(2.0)])
-        );
+        assert_eq!(cells[3], Cells::RealOrNull(vec![Some(1.0), None, Some(2.0)]));
     }
 }

@@ -26,30 +26,18 @@ pub fn summary(summary: &Summary) -> String {
     let keys = keys(summary);
     let fixed = |name: &str| BEFORE.contains(&name) || AFTER.contains(&name);
     let title = |&key: &&str| {
-        if fixed(key) {
-            format!("setting.{key}")
-        } else {
-            key.to_owned()
-        }
+        if fixed(key) { format!("setting.{key}") } else { key.to_owned() }
     };
-    let titles = BEFORE
-        .into_iter()
-        .map(str::to_owned)
-        .chain(keys.iter().map(title));
+    let titles = BEFORE.into_iter().map(str::to_owned).chain(keys.iter().map(title));
     let mut rows = csv::Writer::from_writer(Vec::new());
     let mut write = |cells: &mut dyn Iterator<Item = String>| {
-        rows.write_record(cells)
-            .expect("memory takes all rows, and all are of one length");
+        rows.write_record(cells).expect("memory takes all rows, and all are of one length");
     };
     write(&mut titles.chain(AFTER.into_iter().map(str::to_owned)));
     for (place, point) in summary.points.iter().enumerate() {
         for (metric, estimate) in summary.metrics.iter().zip(&point.estimates) {
             let Some(estimate) = estimate else { continue };
-            let before = [
-                place.to_string(),
-                point.label.clone(),
-                point.runs.to_string(),
-            ];
+            let before = [place.to_string(), point.label.clone(), point.runs.to_string()];
             let settings = keys.iter().map(|key| value(point, key).to_owned());
             let named = [metric.name, metric.unit, metric.better.name()].map(str::to_owned);
             let baseline = point.baseline.and_then(|place| summary.points.get(place));
@@ -66,10 +54,7 @@ pub fn summary(summary: &Summary) -> String {
 fn keys(summary: &Summary) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let settings = summary.points.iter().flat_map(|point| &point.settings);
-    settings
-        .map(|setting| &*setting.key)
-        .filter(|key| seen.insert(*key))
-        .collect()
+    settings.map(|setting| &*setting.key).filter(|key| seen.insert(*key)).collect()
 }
 
 fn value<'a>(point: &'a Point, key: &str) -> &'a str {
@@ -78,37 +63,20 @@ fn value<'a>(point: &'a Point, key: &str) -> &'a str {
 }
 
 fn numbers(estimate: &Estimate, baseline: Option<&str>) -> impl Iterator<Item = String> {
-    let alone = [
-        number(estimate.value),
-        number(estimate.low),
-        number(estimate.high),
-    ];
-    let known = [
-        estimate.method.name().to_owned(),
-        estimate.samples.to_string(),
-    ];
+    let alone = [number(estimate.value), number(estimate.low), number(estimate.high)];
+    let known = [estimate.method.name().to_owned(), estimate.samples.to_string()];
     let compared = estimate.relative.map_or_else(Default::default, |relative| {
         let baseline = baseline.unwrap_or_default().to_owned();
         let numbers = [relative.ratio, relative.low, relative.high].map(number);
         let [ratio, low, high] = numbers;
-        [
-            baseline,
-            ratio,
-            low,
-            high,
-            relative.method.name().to_owned(),
-        ]
+        [baseline, ratio, low, high, relative.method.name().to_owned()]
     });
     alone.into_iter().chain(known).chain(compared)
 }
 
 /// The shortest text that is read back as the same number.
 fn number(value: f64) -> String {
-    if value.is_finite() {
-        value.to_string()
-    } else {
-        String::new()
-    }
+    if value.is_finite() { value.to_string() } else { String::new() }
 }
 
 #[cfg(test)]
@@ -118,10 +86,8 @@ mod tests {
     use crate::summary::{Better, Method, Metric, Relative};
 
     fn point(label: &str, key: &str, estimates: [Option<Estimate>; 2]) -> Point {
-        let setting = |key: &str, value: &str| Setting {
-            key: key.to_owned(),
-            value: value.to_owned(),
-        };
+        let setting =
+            |key: &str, value: &str| Setting { key: key.to_owned(), value: value.to_owned() };
         Point {
             label: label.to_owned(),
             settings: vec![setting("runs", "x"), setting(key, "0.5")],
@@ -135,12 +101,7 @@ mod tests {
 
     #[test]
     fn each_point_and_metric_has_a_row_and_each_key_a_column() {
-        let metric = |name, unit, better| Metric {
-            name,
-            title: name,
-            unit,
-            better,
-        };
+        let metric = |name, unit, better| Metric { name, title: name, unit, better };
         let known = Estimate {
             value: 1e-7,
             low: 0.0,
@@ -149,16 +110,8 @@ mod tests {
             samples: 7,
             relative: None,
         };
-        let relative = Relative {
-            ratio: 0.1 + 0.2,
-            low: 0.25,
-            high: 1e21,
-            method: Method::Blocks,
-        };
-        let compared = Estimate {
-            relative: Some(relative),
-            ..known
-        };
+        let relative = Relative { ratio: 0.1 + 0.2, low: 0.25, high: 1e21, method: Method::Blocks };
+        let compared = Estimate { relative: Some(relative), ..known };
         let table = Summary {
             metrics: vec![
                 metric("fct", "s", Better::Lower),

@@ -114,8 +114,7 @@ impl Cell for Class {
     fn take(stored: Option<ByteArray>) -> Option<Self> {
         let stored = stored?;
         let all = [Self::Small, Self::Medium, Self::Large];
-        all.into_iter()
-            .find(|class| class.name().as_bytes() == stored.data())
+        all.into_iter().find(|class| class.name().as_bytes() == stored.data())
     }
 
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
@@ -129,11 +128,7 @@ mod tests {
 
     /// A flow, written without a column and read again.
     fn read_without(column: &str) -> Result<Vec<Flow>, Malformed> {
-        let flow = Flow {
-            number: 7,
-            rtt_ps: Some(3),
-            ..blank()
-        };
+        let flow = Flow { number: 7, rtt_ps: Some(3), ..blank() };
         let fields = FLOWS.iter().filter(|field| field.name != column);
         let fields: Vec<Field<Flow>> = fields.copied().collect();
         let origin = Origin::none();
@@ -155,17 +150,9 @@ mod tests {
     /// Two flows, the second with a time, in a table whose column of that name has another type.
     fn read_with(column: &str, parquet: &'static str, time: i64) -> Result<Vec<Flow>, Malformed> {
         let time = time.cast_unsigned();
-        let flow = Flow {
-            start_ps: time,
-            fct_ps: Some(time),
-            ..blank()
-        };
+        let flow = Flow { start_ps: time, fct_ps: Some(time), ..blank() };
         let fields = FLOWS.iter().map(|&field| {
-            let parquet = if field.name == column {
-                parquet
-            } else {
-                field.parquet
-            };
+            let parquet = if field.name == column { parquet } else { field.parquet };
             Field { parquet, ..field }
         });
         let fields: Vec<Field<Flow>> = fields.collect();
@@ -179,16 +166,8 @@ mod tests {
     #[test]
     fn negative_values_name_their_column_and_row() {
         for (column, plain, signed) in [
-            (
-                "fct_ps",
-                "optional int64 #;",
-                "optional int64 # (INTEGER(64,true));",
-            ),
-            (
-                "start_ps",
-                "required int64 #;",
-                "required int64 # (INTEGER(64,true));",
-            ),
+            ("fct_ps", "optional int64 #;", "optional int64 # (INTEGER(64,true));"),
+            ("start_ps", "required int64 #;", "required int64 # (INTEGER(64,true));"),
         ] {
             for parquet in [plain, signed] {
                 let error = read_with(column, parquet, -5).unwrap_err().to_string();
@@ -205,26 +184,14 @@ mod tests {
             let origin = Origin::none();
             let mut writer = Writer::new("flow", &origin, &number).unwrap();
             writer.rows(&vec![blank(); rows]).unwrap();
-            (
-                number,
-                Reader::new(Bytes::from(writer.finish().unwrap())).unwrap(),
-            )
+            (number, Reader::new(Bytes::from(writer.finish().unwrap())).unwrap())
         };
         let (number, reader) = table(3);
         assert_eq!(reader.rows(&number, &blank(), 3).unwrap().len(), 3);
         let error = reader.rows(&number, &blank(), 2).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "it has 3 rows, more than the 2 that a run has at most"
-        );
+        assert_eq!(error, "it has 3 rows, more than the 2 that a run has at most");
         let (number, reader) = table((1 << 20) + 1);
-        let error = reader
-            .rows(&number, &blank(), usize::MAX)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("it says that it has 1048577 rows, for which its "),
-            "{error}"
-        );
+        let error = reader.rows(&number, &blank(), usize::MAX).unwrap_err().to_string();
+        assert!(error.starts_with("it says that it has 1048577 rows, for which its "), "{error}");
     }
 }

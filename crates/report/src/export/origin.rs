@@ -18,17 +18,9 @@ use crate::record::Run;
 /// The first columns of every table: their names, types and meanings. After them comes one for each
 /// swept key.
 pub const ORIGIN: [(&str, &str, &str); 4] = [
-    (
-        "point",
-        "uint32",
-        "the number of the point in the sweep, from 0",
-    ),
+    ("point", "uint32", "the number of the point in the sweep, from 0"),
     ("label", "string", "the point in a few words"),
-    (
-        "scheme",
-        "string",
-        "the marking scheme of the switches, by its name in scenarios",
-    ),
+    ("scheme", "string", "the marking scheme of the switches, by its name in scenarios"),
     ("seed", "uint64", "the seed of the run"),
 ];
 
@@ -94,11 +86,7 @@ impl Origin {
         let mut names: Vec<String> = Vec::new();
         for Constant { name, .. } in &self.0 {
             let is_taken = taken.contains(&name.as_str()) || names.contains(name);
-            names.push(if is_taken {
-                format!("setting.{name}")
-            } else {
-                name.clone()
-            });
+            names.push(if is_taken { format!("setting.{name}") } else { name.clone() });
         }
         names
     }
@@ -129,10 +117,9 @@ impl Constant {
                 let word = words.define(&number.to_le_bytes());
                 (word, same::<Int32Type>(number.cast_signed()))
             }
-            Value::Text(text) => (
-                words.define_text(text.data()),
-                same::<ByteArrayType>(text.clone()),
-            ),
+            Value::Text(text) => {
+                (words.define_text(text.data()), same::<ByteArrayType>(text.clone()))
+            }
         };
         words.push(word, u32::try_from(rows).expect("a group has few rows"));
         words.write(group, column, Some(statistics))

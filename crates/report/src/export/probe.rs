@@ -22,10 +22,6 @@ pub fn write_probes(probes: &[Probe], origin: &Origin) -> Result<Vec<u8>, Malfor
 
 /// The probes of a Parquet file.
 pub fn read_probes(file: Bytes) -> Result<Vec<Probe>, Malformed> {
-    let blank = Probe {
-        series: 0,
-        at_ps: 0,
-        rtt_ps: 0,
-    };
+    let blank = Probe { series: 0, at_ps: 0, rtt_ps: 0 };
     Reader::new(file)?.rows(PROBES, &blank, ROWS_OF_RUN)
 }

@@ -55,17 +55,14 @@ pub fn samples(series: &Series) -> impl Iterator<Item = Sample> {
         let of = ByteArray::from(trace.of.as_str());
         let quantity = ByteArray::from(trace.quantity.name());
         let from = series.from_ps;
-        let times = std::iter::successors(Some(from), |time| {
-            Some(time.saturating_add(series.interval_ps))
-        });
-        times
-            .zip(&trace.values)
-            .map(move |(time_ps, &value)| Sample {
-                time_ps,
-                of: of.clone(),
-                quantity: quantity.clone(),
-                value: (!value.is_nan()).then_some(value),
-            })
+        let times =
+            std::iter::successors(Some(from), |time| Some(time.saturating_add(series.interval_ps)));
+        times.zip(&trace.values).map(move |(time_ps, &value)| Sample {
+            time_ps,
+            of: of.clone(),
+            quantity: quantity.clone(),
+            value: (!value.is_nan()).then_some(value),
+        })
     })
 }
 
@@ -94,9 +91,7 @@ pub fn write_series(series: &Series, origin: &Origin) -> Result<Vec<u8>, Malform
 /// The series of a Parquet file.
 pub fn read_series(file: Bytes) -> Result<Series, Malformed> {
     let reader = Reader::new(file)?;
-    let note = reader
-        .note(NOTE)
-        .ok_or_else(|| Malformed(format!("there is no note {NOTE}")))?;
+    let note = reader.note(NOTE).ok_or_else(|| Malformed(format!("there is no note {NOTE}")))?;
     let note: Note =
         serde_json::from_str(note).map_err(|error| Malformed(format!("note {NOTE}: {error}")))?;
     let values = SERIES.iter().filter(|field| field.name == "value");
@@ -106,38 +101,21 @@ pub fn read_series(file: Bytes) -> Result<Series, Malformed> {
     }
     let mut rows = rows.into_iter().map(|row| row.value.unwrap_or(f64::NAN));
     let mut traces = Vec::new();
-    for NotedTrace {
-        of,
-        quantity,
-        samples,
-    } in note.traces
-    {
+    for NotedTrace { of, quantity, samples } in note.traces {
         let values: Vec<_> = rows.by_ref().take(samples).collect();
         if values.len() < samples {
             return Err(Malformed(format!("samples of {of} are missing")));
         }
-        traces.push(Trace {
-            of,
-            quantity,
-            values,
-        });
+        traces.push(Trace { of, quantity, values });
     }
     if rows.next().is_some() {
         return Err(Malformed("samples of no trace".to_owned()));
     }
-    Ok(Series {
-        from_ps: note.from_ps,
-        interval_ps: note.interval_ps,
-        traces,
-    })
+    Ok(Series { from_ps: note.from_ps, interval_ps: note.interval_ps, traces })
 }
 
 impl NotedTrace {
     fn new(trace: &Trace) -> Self {
-        Self {
-            of: trace.of.clone(),
-            quantity: trace.quantity,
-            samples: trace.values.len(),
-        }
+        Self { of: trace.of.clone(), quantity: trace.quantity, samples: trace.values.len() }
     }
 }

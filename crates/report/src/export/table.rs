@@ -69,10 +69,7 @@ impl<Row> Field<Row> {
 
     /// The same, which tables of earlier versions of the program lack.
     pub(super) const fn later(self) -> Self {
-        Self {
-            is_later: true,
-            ..self
-        }
+        Self { is_later: true, ..self }
     }
 }
 
@@ -358,9 +355,7 @@ pub(super) fn write_cells<'a, C: Cell + 'a>(
     let column = out.group.next_column()?;
     let mut column = column.expect("there is a column for each field");
     let levels = is_optional::<C>().then_some(&levels[..]);
-    column
-        .typed::<C::Physical>()
-        .write_batch(&values, levels, None)?;
+    column.typed::<C::Physical>().write_batch(&values, levels, None)?;
     column.close()
 }
 
@@ -384,11 +379,7 @@ pub(super) fn write_words<'a, C: Word + 'a>(
                 };
                 let plain = value.as_bytes();
                 let number = *numbers.entry(plain.to_vec()).or_insert_with(|| {
-                    if is_text {
-                        words.define_text(plain)
-                    } else {
-                        words.define(plain)
-                    }
+                    if is_text { words.define_text(plain) } else { words.define(plain) }
                 });
                 recent.rotate_right(1);
                 recent[0] = Some((key, number));
@@ -415,13 +406,7 @@ pub(super) struct Column {
 }
 
 pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>, Malformed> {
-    let Column {
-        name,
-        reader,
-        optional,
-        unsigned,
-        before,
-    } = column;
+    let Column { name, reader, optional, unsigned, before } = column;
     let wrong = |what: &str| Malformed(format!("column {name}: {what}"));
     if optional != is_optional::<C>() || !holds::<C>(&reader) {
         return Err(wrong("another type than expected"));
@@ -457,10 +442,7 @@ fn is_unsigned(column: &ColumnDescriptor) -> bool {
     use ConvertedType::{UINT_8, UINT_16, UINT_32, UINT_64};
     match column.logical_type_ref() {
         Some(LogicalType::Integer(integer)) => !integer.is_signed,
-        _ => matches!(
-            column.converted_type(),
-            UINT_8 | UINT_16 | UINT_32 | UINT_64
-        ),
+        _ => matches!(column.converted_type(), UINT_8 | UINT_16 | UINT_32 | UINT_64),
     }
 }
 
@@ -494,23 +476,15 @@ impl<'a, Row> Writer<'a, Row> {
         origin: &'a Origin,
         fields: &'a [Field<Row>],
     ) -> Result<Self, Malformed> {
-        let columns: String = fields
-            .iter()
-            .map(|field| field.parquet.replace('#', field.name))
-            .collect();
+        let columns: String =
+            fields.iter().map(|field| field.parquet.replace('#', field.name)).collect();
         let own = parse_message_type(&format!("message {name} {{ {columns} }}"))?;
         let taken: Vec<&str> = fields.iter().map(|field| field.name).collect();
         let mut columns = origin.schema(&taken)?;
         columns.extend(own.get_fields().iter().cloned());
-        let schema = Type::group_type_builder(name)
-            .with_fields(columns)
-            .build()?;
+        let schema = Type::group_type_builder(name).with_fields(columns).build()?;
         let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties(fields))?;
-        Ok(Self {
-            origin,
-            fields,
-            file,
-        })
+        Ok(Self { origin, fields, file })
     }
 
     /// Adds rows; they become groups of their own.
@@ -523,10 +497,7 @@ impl<'a, Row> Writer<'a, Row> {
                 constant.write(rows.len(), &mut group, column.clone())?;
             }
             for (field, column) in self.fields.iter().zip(own) {
-                let mut out = Out {
-                    group: &mut group,
-                    column: column.clone(),
-                };
+                let mut out = Out { group: &mut group, column: column.clone() };
                 (field.write)(rows, &mut out)?;
             }
             group.close()?;
@@ -536,8 +507,7 @@ impl<'a, Row> Writer<'a, Row> {
 
     /// Adds a note to the file.
     pub(super) fn note(&mut self, key: &str, value: String) {
-        self.file
-            .append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
     }
 
     pub(super) fn finish(self) -> Result<Vec<u8>, Malformed> {
@@ -570,10 +540,7 @@ const FEW: usize = 1 << 20;
 impl Reader {
     pub(super) fn new(file: Bytes) -> Result<Self, Malformed> {
         let bytes = file.len();
-        Ok(Self {
-            file: SerializedFileReader::new(file)?,
-            bytes,
-        })
+        Ok(Self { file: SerializedFileReader::new(file)?, bytes })
     }
 
     /// All rows, made from `blank` ones, of which there may be `most`. How many there are and of what types is known

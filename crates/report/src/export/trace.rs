@@ -41,14 +41,7 @@ pub fn write_trace(trace: &[TraceEvent], origin: &Origin) -> Result<Vec<u8>, Mal
 
 /// The events of a Parquet file.
 pub fn read_trace(file: Bytes) -> Result<Vec<TraceEvent>, Malformed> {
-    let blank = TraceEvent {
-        at_ps: 0,
-        flow: 0,
-        event: Traced::Sent,
-        seq: 0,
-        len: 0,
-        flag: false,
-    };
+    let blank = TraceEvent { at_ps: 0, flow: 0, event: Traced::Sent, seq: 0, len: 0, flag: false };
     Reader::new(file)?.rows(TRACE, &blank, ROWS_OF_RUN)
 }
 

@@ -82,11 +82,7 @@ impl Words {
         let size = first.bytes_written + second.bytes_written;
         let mut metadata = ColumnChunkMetaData::builder(column)
             .set_compression(Compression::UNCOMPRESSED)
-            .set_encodings(vec![
-                Encoding::PLAIN,
-                Encoding::RLE,
-                Encoding::RLE_DICTIONARY,
-            ])
+            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
             .set_num_values(i64::from(rows))
             .set_total_compressed_size(size.cast_signed())
             .set_total_uncompressed_size(size.cast_signed())
@@ -191,10 +187,7 @@ mod tests {
         assert_eq!(words(2, &[(0, 300), (1, 20)]), [1, 0xd8, 0x04, 0, 40, 1]);
         // 0 1 2 3 4 5 6 7 in three bits each: the example of the specification.
         let all: Vec<_> = (0..8).map(|word| (word, 1)).collect();
-        assert_eq!(
-            words(8, &all),
-            [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]
-        );
+        assert_eq!(words(8, &all), [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
         // Five values of one group: the others are zero.
         let five = [(1, 1), (0, 1), (1, 1), (0, 1), (1, 1)];
         assert_eq!(words(2, &five), [1, 3, 0b0001_0101]);

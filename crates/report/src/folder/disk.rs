@@ -54,9 +54,7 @@ pub(super) fn publish(path: &Path, bytes: &[u8], create: Create) -> Result<bool,
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             // A file system without second names: whoever comes last has the place.
-            Err(_) => fs::rename(&partial, path)
-                .map(|()| true)
-                .map_err(Error::write(path)),
+            Err(_) => fs::rename(&partial, path).map(|()| true).map_err(Error::write(path)),
         }
     });
     // Its first name is of no use, or gone.
@@ -94,11 +92,7 @@ pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
 pub(super) fn sync(directory: &Path) -> Result<(), Error> {
     // Other systems do not open directories.
     if cfg!(unix) {
-        let directory = if directory.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            directory
-        };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         synced.map_err(Error::write(directory))?;
     }
@@ -111,11 +105,8 @@ pub(super) fn clear(directory: &Path) -> Result<(), Error> {
         let entry = entry.map_err(Error::read(directory))?;
         if is_partial(&entry.file_name().to_string_lossy()) {
             let path = entry.path();
-            let removed = if path.is_dir() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            };
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map_err(Error::write(&path))?;
         }
     }

@@ -95,10 +95,7 @@ impl Error {
     }
 
     pub(super) fn broken(path: &Path, what: impl fmt::Display) -> Self {
-        Self::Broken {
-            path: path.to_owned(),
-            what: what.to_string(),
-        }
+        Self::Broken { path: path.to_owned(), what: what.to_string() }
     }
 
     /// What would work.
@@ -113,10 +110,9 @@ impl Error {
             Self::Differs { .. } => {
                 "give a new folder with --out, or repeat what the folder was begun with"
             }
-            Self::Exists {
-                found: Found::Results,
-                ..
-            } => "go on with its missing runs with --resume, or give another folder with --out",
+            Self::Exists { found: Found::Results, .. } => {
+                "go on with its missing runs with --resume, or give another folder with --out"
+            }
             Self::Exists { .. } => "give another folder with --out",
             Self::Id { .. } => return None,
             Self::Newer { .. } => "read it with the version that wrote it, named in manifest.json",
@@ -149,11 +145,7 @@ impl fmt::Display for Error {
         match self {
             Self::Broken { path, what } => write!(f, "{} is damaged: {what}", path.display())?,
             Self::Differs { path, what } => {
-                write!(
-                    f,
-                    "{} holds results of something else: {what}",
-                    path.display()
-                )?;
+                write!(f, "{} holds results of something else: {what}", path.display())?;
             }
             Self::Exists { path, found } => {
                 let what = match found {
@@ -166,11 +158,7 @@ impl fmt::Display for Error {
             Self::Id { id, what } => write!(f, "run id {id:?} {what}")?,
             Self::Newer { path, format } => {
                 let path = path.display();
-                write!(
-                    f,
-                    "{path} has format {format}, this program knows {}",
-                    super::FORMAT
-                )?;
+                write!(f, "{path} has format {format}, this program knows {}", super::FORMAT)?;
             }
             Self::NoResults { path } => write!(f, "{} holds no results", path.display())?,
             Self::Read { path, source } => write!(f, "cannot read {}: {source}", path.display())?,
@@ -179,8 +167,7 @@ impl fmt::Display for Error {
             }
             Self::Write { path, source } => write!(f, "cannot write {}: {source}", path.display())?,
         }
-        self.hint()
-            .map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+        self.hint().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
     }
 }
 

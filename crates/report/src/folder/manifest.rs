@@ -80,17 +80,12 @@ impl Manifest {
     pub(super) fn check(&self) -> Result<(), Error> {
         let mut seen = BTreeSet::new();
         for Planned { id, .. } in &self.runs {
-            let wrong = |what| Error::Id {
-                id: id.clone(),
-                what,
-            };
+            let wrong = |what| Error::Id { id: id.clone(), what };
             if id.is_empty() || id.len() > 200 {
                 return Err(wrong("must have 1 to 200 bytes"));
             }
             if !disk::is_plain(id) {
-                return Err(wrong(
-                    "is not fit for a file name: no leading dot, no slash",
-                ));
+                return Err(wrong("is not fit for a file name: no leading dot, no slash"));
             }
             // Some file systems ignore case.
             if !seen.insert(id.to_lowercase()) {

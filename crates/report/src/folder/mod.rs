@@ -69,10 +69,7 @@ impl Folder {
         let text = folder.json(MANIFEST, manifest)?;
         if !disk::publish(&path.join(MANIFEST), &text, folder.create)? {
             // Another program was faster.
-            return Err(Error::Exists {
-                path: path.to_owned(),
-                found: Found::Results,
-            });
+            return Err(Error::Exists { path: path.to_owned(), found: Found::Results });
         }
         disk::sync_parent(path)?;
         Ok(folder)
@@ -83,10 +80,7 @@ impl Folder {
     pub fn resume(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if let Some(what) = folder.manifest.difference(manifest) {
-            return Err(Error::Differs {
-                path: path.to_owned(),
-                what,
-            });
+            return Err(Error::Differs { path: path.to_owned(), what });
         }
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
@@ -113,10 +107,7 @@ impl Folder {
         };
         match folder.manifest.difference(manifest) {
             None => Ok(folder),
-            Some(what) => Err(Error::Differs {
-                path: path.to_owned(),
-                what,
-            }),
+            Some(what) => Err(Error::Differs { path: path.to_owned(), what }),
         }
     }
 
@@ -125,9 +116,7 @@ impl Folder {
         let file = path.join(MANIFEST);
         let text = match read_file(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_dir() => {
-                return Err(Error::NoResults {
-                    path: path.to_owned(),
-                });
+                return Err(Error::NoResults { path: path.to_owned() });
             }
             text => text.map_err(Error::read(&file))?,
         };
@@ -228,10 +217,7 @@ impl Folder {
                 }
             }
             let path = path.clone();
-            Ok(Self {
-                path,
-                ..self.clone()
-            })
+            Ok(Self { path, ..self.clone() })
         };
         others.iter().map(open).collect()
     }
@@ -249,13 +235,7 @@ impl Folder {
             #[serde(flatten)]
             summary: &'a Summary,
         }
-        self.write_json(
-            "summary.json",
-            &Versioned {
-                format: FORMAT,
-                summary,
-            },
-        )?;
+        self.write_json("summary.json", &Versioned { format: FORMAT, summary })?;
         self.write_file("summary.csv", csv::summary(summary).as_bytes())
     }
 
@@ -292,10 +272,9 @@ impl Folder {
     fn known(&self, id: &str) -> Result<(PathBuf, u32), Error> {
         match self.points.get(id) {
             Some(&point) => Ok((self.path.join(RUNS).join(id), point)),
-            None => Err(Error::Id {
-                id: id.to_owned(),
-                what: "is not among the runs of the manifest",
-            }),
+            None => {
+                Err(Error::Id { id: id.to_owned(), what: "is not among the runs of the manifest" })
+            }
         }
     }
 
@@ -305,22 +284,14 @@ impl Folder {
         if place.is_dir() {
             Ok(place)
         } else {
-            Err(Error::Unfinished {
-                path: self.path.clone(),
-                id: id.to_owned(),
-            })
+            Err(Error::Unfinished { path: self.path.clone(), id: id.to_owned() })
         }
     }
 }
 
 /// That nothing is at `path` that a new folder would mix with.
 fn refuse_occupied(path: &Path) -> Result<(), Error> {
-    let exists = |found| {
-        Err(Error::Exists {
-            path: path.to_owned(),
-            found,
-        })
-    };
+    let exists = |found| Err(Error::Exists { path: path.to_owned(), found });
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -338,11 +309,7 @@ fn refuse_occupied(path: &Path) -> Result<(), Error> {
             && fs::read_dir(path.join(RUNS)).is_ok_and(|mut runs| runs.next().is_none());
         occupied |= !remains && !disk::is_partial(&name.to_string_lossy());
     }
-    if occupied {
-        exists(Found::Other)
-    } else {
-        Ok(())
-    }
+    if occupied { exists(Found::Other) } else { Ok(()) }
 }
 
 /// That this program knows the format of a file.
@@ -354,10 +321,7 @@ fn check_format(path: &Path, text: &[u8]) -> Result<(), Error> {
     let Format { format } =
         serde_json::from_slice(text).map_err(|error| Error::broken(path, error))?;
     if format > FORMAT {
-        return Err(Error::Newer {
-            path: path.to_owned(),
-            format,
-        });
+        return Err(Error::Newer { path: path.to_owned(), format });
     }
     Ok(())
 }

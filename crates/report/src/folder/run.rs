@@ -46,10 +46,7 @@ struct Sum {
 
 impl Sum {
     fn of(bytes: &[u8]) -> Self {
-        Self {
-            bytes: bytes.len() as u64,
-            xxh64: format!("{:016x}", XxHash64::oneshot(0, bytes)),
-        }
+        Self { bytes: bytes.len() as u64, xxh64: format!("{:016x}", XxHash64::oneshot(0, bytes)) }
     }
 }
 
@@ -91,11 +88,7 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
         files.insert(name, Sum::of(&table));
     }
     let path = partial.join(RUN);
-    let written = Written {
-        format: FORMAT,
-        files,
-        record,
-    };
+    let written = Written { format: FORMAT, files, record };
     let mut text =
         serde_json::to_vec_pretty(&written).map_err(|error| Error::broken(&path, error))?;
     text.push(b'\n');
@@ -204,10 +197,7 @@ fn header(directory: &Path) -> Result<(Vec<u8>, BTreeMap<String, Sum>), Error> {
         serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
     // Who made the folder may be anybody: no name leads elsewhere.
     match files.keys().find(|name| !disk::is_plain(name)) {
-        Some(name) => Err(Error::broken(
-            &path,
-            format!("{name:?} is no name of a file"),
-        )),
+        Some(name) => Err(Error::broken(&path, format!("{name:?} is no name of a file"))),
         None => Ok((text, files)),
     }
 }

@@ -76,10 +76,7 @@ fn full(path: &Path, name: &str) -> io::Result<File> {
 fn folders_of_files_make_no_difference() {
     use super::manifest::without_places;
     for (line, expected) in [
-        (
-            "a = [\"file:/x/y/a.cdf\", \"5KB\"]",
-            "a = [\"file:a.cdf\", \"5KB\"]",
-        ),
+        ("a = [\"file:/x/y/a.cdf\", \"5KB\"]", "a = [\"file:a.cdf\", \"5KB\"]"),
         ("# \"/x/y/b.csv\" has 38 bytes", "# \"b.csv\" has 38 bytes"),
         ("alpha = [\"1/3\", \"2/3\"]", "alpha = [\"1/3\", \"2/3\"]"),
     ] {
@@ -99,10 +96,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
         ("run.json", |path| full(path, "run.json")),
     ];
     for (name, create) in files {
-        let full = Folder {
-            create,
-            ..good.clone()
-        };
+        let full = Folder { create, ..good.clone() };
         for id in ["next", "done"] {
             let error = full.write(&record(id)).unwrap_err().to_string();
             let begin = format!("cannot write {}/runs/.{id}.", full.path().display());
@@ -118,23 +112,12 @@ fn a_full_disk_is_named_and_loses_nothing() {
     let full = Folder {
         create: |path| {
             let is_summary = path.to_string_lossy().contains("/.summary.csv.");
-            let place = if is_summary {
-                Path::new("/dev/full")
-            } else {
-                path
-            };
-            File::options()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .open(place)
+            let place = if is_summary { Path::new("/dev/full") } else { path };
+            File::options().write(true).create(true).truncate(true).open(place)
         },
         ..good.clone()
     };
-    let error = full
-        .write_summary(&Summary::new(&[], None))
-        .unwrap_err()
-        .to_string();
+    let error = full.write_summary(&Summary::new(&[], None)).unwrap_err().to_string();
     assert!(
         error.contains("/.summary.csv.") && error.contains(".partial: No space left on device"),
         "{error}"
@@ -164,24 +147,16 @@ fn several_programs_may_fill_one_folder() {
         }
     });
     assert_eq!(begun.finished(), ["done", "next"]);
-    let other = Manifest {
-        build: "another".to_owned(),
-        ..begun.manifest().clone()
-    };
+    let other = Manifest { build: "another".to_owned(), ..begun.manifest().clone() };
     let error = Folder::join(&path, &other).unwrap_err().to_string();
     assert!(error.contains("the program's build is"), "{error}");
-    let live = Manifest {
-        by: "--on live".to_owned(),
-        ..begun.manifest().clone()
-    };
+    let live = Manifest { by: "--on live".to_owned(), ..begun.manifest().clone() };
     let error = Folder::resume(&path, &live).unwrap_err().to_string();
     assert!(error.contains("what runs it is \"\" there"), "{error}");
     // One that is not there is begun.
     let fresh = path.join("fresh");
     let fresh = Folder::join(&fresh, begun.manifest()).unwrap();
-    fresh
-        .adopt([(&begun, "done"), (&joined, "next")].into_iter())
-        .unwrap();
+    fresh.adopt([(&begun, "done"), (&joined, "next")].into_iter()).unwrap();
     assert_eq!(fresh.finished(), begun.finished());
     let mut present = fresh.present().unwrap();
     present.sort();
@@ -198,16 +173,8 @@ fn a_manifest_takes_the_place_of_no_other() {
     let path = begun.path().to_owned();
     let file = path.join(MANIFEST);
     assert!(!disk::publish(&file, b"other", |path| File::create(path)).unwrap());
-    assert_eq!(
-        Folder::open(&path).unwrap().manifest(),
-        begun.manifest(),
-        "it is the first one's"
-    );
-    assert_eq!(
-        fs::read_dir(&path).unwrap().count(),
-        2,
-        "nothing else is left"
-    );
+    assert_eq!(Folder::open(&path).unwrap().manifest(), begun.manifest(), "it is the first one's");
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "nothing else is left");
     fs::remove_dir_all(&path).unwrap();
 }
 
@@ -238,16 +205,9 @@ fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
 fn a_manifest_larger_than_any_is_not_read() {
     let folder = folder("large");
     let manifest = folder.path.join(MANIFEST);
-    File::options()
-        .write(true)
-        .open(&manifest)
-        .and_then(|file| file.set_len(3 << 30))
-        .unwrap();
+    File::options().write(true).open(&manifest).and_then(|file| file.set_len(3 << 30)).unwrap();
     let error = Folder::open(&folder.path).unwrap_err().to_string();
-    assert!(
-        error.contains("manifest.json: it is longer than 128 MiB"),
-        "{error}"
-    );
+    assert!(error.contains("manifest.json: it is longer than 128 MiB"), "{error}");
     fs::remove_dir_all(&folder.path).unwrap();
 }
 

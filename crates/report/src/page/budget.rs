@@ -30,10 +30,7 @@ impl Room {
         let lines = lines.max(1);
         let points = (budget / (stops * lines).max(1)).clamp(least, most);
         let shown = (budget / (lines * points)).clamp(1, stops.max(1));
-        Self {
-            points,
-            left_out: stops.saturating_sub(shown),
-        }
+        Self { points, left_out: stops.saturating_sub(shown) }
     }
 
     /// Says below the charts what is left out.
@@ -65,11 +62,7 @@ mod tests {
             (1, 0, 200, 0),
         ] {
             let room = Room::new(80_000, stops, lines, 40, 200);
-            assert_eq!(
-                (room.points, room.left_out),
-                (points, left_out),
-                "{stops} {lines}"
-            );
+            assert_eq!((room.points, room.left_out), (points, left_out), "{stops} {lines}");
         }
     }
 }

@@ -54,10 +54,7 @@ impl Commands {
 fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
     let Panel { chart, facets } = panel;
     let shared = shared_x(chart);
-    let lines = chart
-        .lines
-        .iter()
-        .map(|line| line_value(line, shared.is_none()));
+    let lines = chart.lines.iter().map(|line| line_value(line, shared.is_none()));
     let kept = chart.commands.iter().take(COMMANDS);
     let places = kept.map(|command| commands.place(command));
     let mut value = json!({
@@ -80,12 +77,7 @@ fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
 
 /// The x of all lines, if they have the same.
 fn shared_x(chart: &Chart) -> Option<Vec<f64>> {
-    let of = |line: &Line| {
-        line.marks
-            .iter()
-            .map(|mark| rounded(mark.x))
-            .collect::<Vec<f64>>()
-    };
+    let of = |line: &Line| line.marks.iter().map(|mark| rounded(mark.x)).collect::<Vec<f64>>();
     let first = of(chart.lines.first()?);
     (chart.kind == Kind::Trace && chart.lines.iter().all(|line| of(line) == first)).then_some(first)
 }
@@ -114,11 +106,7 @@ fn line_value(line: &Line, own_x: bool) -> Value {
 /// A number in few characters; `null` if it is not one.
 fn number(value: f64) -> Value {
     let value = rounded(value);
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        json!(value as i64)
-    } else {
-        json!(value)
-    }
+    if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }
 }
 
 fn axis_value(axis: &Axis) -> Value {

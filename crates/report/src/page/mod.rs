@@ -59,8 +59,7 @@ impl Page<'_> {
     pub fn render(&self) -> String {
         let sections = self.sections();
         let mut out = String::new();
-        self.write(&mut out, &sections)
-            .expect("writing to a string cannot fail");
+        self.write(&mut out, &sections).expect("writing to a string cannot fail");
         out
     }
 
@@ -71,10 +70,7 @@ impl Page<'_> {
 
     /// The chart that says most: that of the first metric, or of the one by this name.
     pub fn chart_of(&self, metric: &str) -> Option<Chart> {
-        let results = self
-            .sections()
-            .into_iter()
-            .find(|section| section.id == "results")?;
+        let results = self.sections().into_iter().find(|section| section.id == "results")?;
         let mut charts = results.panels.into_iter().map(|panel| panel.chart);
         charts.find(|chart| chart.id == metric.replace('_', "-"))
     }
@@ -100,14 +96,9 @@ impl Page<'_> {
             out.push_str("<div class=\"choices\"></div><div class=\"charts\"></div></section>\n");
         }
         self.write_origin(out)?;
-        let sweeps: Vec<&str> = self
-            .manifests
-            .iter()
-            .map(|manifest| manifest.command.as_str())
-            .collect();
-        let panels = sections
-            .iter()
-            .map(|section| (section.id, section.panels.as_slice()));
+        let sweeps: Vec<&str> =
+            self.manifests.iter().map(|manifest| manifest.command.as_str()).collect();
+        let panels = sections.iter().map(|section| (section.id, section.panels.as_slice()));
         end(out, &data::embedded(self.title, &sweeps, panels))
     }
 
@@ -274,22 +265,14 @@ pub fn table(summary: &Summary) -> String {
 /// Ends a page whose charts are these.
 pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
     out.push_str("</main>\n");
-    writeln!(
-        out,
-        r#"<script type="application/json" id="data">{data}</script>"#
-    )?;
+    writeln!(out, r#"<script type="application/json" id="data">{data}</script>"#)?;
     writeln!(out, "<script>{}</script>\n</body>\n</html>", script())
 }
 
 fn write_navigation(out: &mut String, sections: &[Section]) -> std::fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><a href=\"#table\">Table</a>");
     for section in sections {
-        write!(
-            out,
-            r##"<a href="#{}">{}</a>"##,
-            section.id,
-            escaped(section.title)
-        )?;
+        write!(out, r##"<a href="#{}">{}</a>"##, section.id, escaped(section.title))?;
     }
     out.push_str("<a href=\"#origin\">How it was made</a></nav>\n");
     Ok(())

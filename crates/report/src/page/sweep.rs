@@ -62,11 +62,7 @@ impl Sweep {
             Some(Along {
                 title: title_of(key),
                 unit,
-                values: values
-                    .iter()
-                    .map(|value| value.0)
-                    .zip(texts.map(str::to_owned))
-                    .collect(),
+                values: values.iter().map(|value| value.0).zip(texts.map(str::to_owned)).collect(),
             })
         });
         let (names, own) = curves(points, along.as_ref().and(key));
@@ -152,11 +148,7 @@ fn before(points: &[Point], place: usize, key: &str) -> usize {
 
 /// The key with the most values for the same rest; none if it never has two.
 fn swept_number(points: &[Point]) -> Option<&str> {
-    let keys = points
-        .first()?
-        .settings
-        .iter()
-        .map(|setting| setting.key.as_str());
+    let keys = points.first()?.settings.iter().map(|setting| setting.key.as_str());
     let measured = keys.filter(|key| {
         let values: Option<Vec<_>> = points.iter().map(|point| value_of(point, key)).collect();
         values.is_some_and(|values| {
@@ -176,11 +168,7 @@ fn swept_number(points: &[Point]) -> Option<&str> {
 }
 
 fn rest<'a>(point: &'a Point, key: &str) -> Vec<&'a Setting> {
-    point
-        .settings
-        .iter()
-        .filter(|setting| setting.key != key)
-        .collect()
+    point.settings.iter().filter(|setting| setting.key != key).collect()
 }
 
 /// Names for all combinations of what was not drawn along the axis.
@@ -190,10 +178,7 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     let mut curve_of = Vec::with_capacity(points.len());
     for (place, point) in points.iter().enumerate() {
         let curve = (rest(point, key), before(points, place, key));
-        let number = known
-            .iter()
-            .position(|other| *other == curve)
-            .unwrap_or(known.len());
+        let number = known.iter().position(|other| *other == curve).unwrap_or(known.len());
         if number == known.len() {
             known.push(curve);
         }
@@ -201,24 +186,15 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     }
     let mut names: Vec<String> = Vec::new();
     for (number, (rest, again)) in known.iter().enumerate() {
-        let own = points
-            .iter()
-            .zip(&curve_of)
-            .filter(|(_, curve)| **curve == number);
-        let labels: Vec<&str> = own
-            .map(|(point, _)| unnumbered(&point.label, *again))
-            .collect();
+        let own = points.iter().zip(&curve_of).filter(|(_, curve)| **curve == number);
+        let labels: Vec<&str> = own.map(|(point, _)| unnumbered(&point.label, *again)).collect();
         let name = common(&labels).unwrap_or_else(|| {
             let values = rest.iter().map(|setting| setting.value.as_str());
             values.collect::<Vec<_>>().join(", ")
         });
         // Labels of several folders begin with what distinguishes these.
         let is_taken = *again > 0 && names.contains(&name);
-        names.push(if is_taken {
-            format!("{name} ({})", again + 1)
-        } else {
-            name
-        });
+        names.push(if is_taken { format!("{name} ({})", again + 1) } else { name });
     }
     (names, curve_of)
 }
@@ -226,20 +202,14 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
 /// The label without the number that distinguishes it from that of another folder.
 fn unnumbered(label: &str, again: usize) -> &str {
     let number = format!(" ({})", again + 1);
-    label
-        .strip_suffix(&number)
-        .filter(|_| again > 0)
-        .unwrap_or(label)
+    label.strip_suffix(&number).filter(|_| again > 0).unwrap_or(label)
 }
 
 /// A label lists what was set. The parts that all have name the line.
 fn common(labels: &[&str]) -> Option<String> {
     let (first, others) = labels.split_first()?;
-    let everywhere = |part: &&str| {
-        others
-            .iter()
-            .all(|label| label.split(", ").any(|own| own == *part))
-    };
+    let everywhere =
+        |part: &&str| others.iter().all(|label| label.split(", ").any(|own| own == *part));
     let parts: Vec<&str> = first.split(", ").filter(everywhere).collect();
     let distinguished = others.is_empty() || others.iter().any(|label| label != first);
     (distinguished && !parts.is_empty()).then(|| parts.join(", "))
@@ -315,11 +285,8 @@ mod tests {
         for (kind, threshold) in [("tcn", "78us"), ("codel", "85us")] {
             for load in ["0.3", "0.5", "0.8"] {
                 let label = format!("{kind}, load {load}");
-                let settings = [
-                    ("m.kind", kind),
-                    ("m.threshold", threshold),
-                    ("traffic.0.load", load),
-                ];
+                let settings =
+                    [("m.kind", kind), ("m.threshold", threshold), ("traffic.0.load", load)];
                 points.push(point(&label, &settings));
             }
         }
@@ -353,11 +320,9 @@ mod tests {
         let stops = sweep.stops();
         let texts: Vec<&str> = stops.iter().flatten().map(|stop| stop.1.as_str()).collect();
         assert_eq!(texts, ["10us", "100us", "1ms"]);
-        for (text, value) in [
-            ("10Gbps", (10e9, "bit/s")),
-            ("300KB", (3e5, "B")),
-            ("65pkts", (65.0, "")),
-        ] {
+        for (text, value) in
+            [("10Gbps", (10e9, "bit/s")), ("300KB", (3e5, "B")), ("65pkts", (65.0, ""))]
+        {
             assert_eq!(measure(text), Some(value));
         }
         assert_eq!(measure("tcn"), None);
@@ -405,15 +370,11 @@ mod tests {
         let summary = Summary::new(&records, None);
         let found = Sweep::records(&summary, &records);
         for (point, records) in summary.points.iter().zip(&found) {
-            let own: Vec<&str> = (records.iter())
-                .map(|record| record.run.label.as_str())
-                .collect();
+            let own: Vec<&str> = (records.iter()).map(|record| record.run.label.as_str()).collect();
             assert_eq!(own.len(), point.runs as usize, "{}", point.label);
             assert!(own.iter().all(|label| *label == point.label), "{own:?}");
         }
-        let ids: Vec<&str> = (found[2].iter())
-            .map(|record| record.run.id.as_str())
-            .collect();
+        let ids: Vec<&str> = (found[2].iter()).map(|record| record.run.id.as_str()).collect();
         assert_eq!(ids, ["three-1", "three-2"]);
     }
 
@@ -455,10 +416,8 @@ mod tests {
             }
         }
         let groups = sweep(points).groups();
-        let mut shown: Vec<usize> = groups
-            .iter()
-            .flat_map(|group| group.rows.iter().map(|row| row.point))
-            .collect();
+        let mut shown: Vec<usize> =
+            groups.iter().flat_map(|group| group.rows.iter().map(|row| row.point)).collect();
         shown.sort_unstable();
         assert_eq!(shown, [0, 1, 2, 3, 4, 5]);
         let names: Vec<&str> = groups[0].rows.iter().map(|row| row.name.as_str()).collect();

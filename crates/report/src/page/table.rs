@@ -45,10 +45,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
             places => {
                 let (there, all) = (places.len(), summary.points.len());
                 let what = if is_same { "in" } else { "and alike in" };
-                write!(
-                    out,
-                    " <details><summary>{what} {there} of {all} settings</summary><ul>"
-                )?;
+                write!(out, " <details><summary>{what} {there} of {all} settings</summary><ul>")?;
                 for (label, own) in places.iter().take(ROWS) {
                     write!(out, "<li><em>{}</em>", escaped(label))?;
                     if !is_same {
@@ -116,12 +113,7 @@ pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
             write_groups(out, of, &sweep, &columns, (&name, &mut rows))?;
         }
         out.push_str("</table></div>");
-        write_rest(
-            out,
-            parts.len() * summary.points.len(),
-            "rows",
-            "summary.json",
-        )?;
+        write_rest(out, parts.len() * summary.points.len(), "rows", "summary.json")?;
         out.push_str("</details>\n");
     }
     Ok(())
@@ -140,11 +132,7 @@ fn begin(out: &mut String, summary: &Summary, columns: &[Column]) -> Result {
         } else {
             format!(" <small>{}</small>", escaped(&unit))
         };
-        write!(
-            out,
-            "<th scope=\"col\">{}{unit}</th>",
-            escaped(metric.title)
-        )?;
+        write!(out, "<th scope=\"col\">{}{unit}</th>", escaped(metric.title))?;
     }
     out.push_str("</tr></thead>\n");
     Ok(())
@@ -203,9 +191,8 @@ fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
          group</span>; <span class=\"tied\">not distinguishable from the best</span>: the intervals meet.",
     );
     let baselines = summary.points.iter().filter_map(|point| point.baseline);
-    let names: BTreeSet<&str> = baselines
-        .map(|place| sweep.curves[sweep.curve_of[place]].as_str())
-        .collect();
+    let names: BTreeSet<&str> =
+        baselines.map(|place| sweep.curves[sweep.curve_of[place]].as_str()).collect();
     if !names.is_empty() {
         let names: Vec<&str> = names.into_iter().collect();
         write!(
@@ -227,36 +214,20 @@ fn write_row(
 ) -> Result {
     let (place, name) = (row.point, &row.name);
     let point = &summary.points[place];
-    let is_baseline = summary
-        .points
-        .iter()
-        .any(|point| point.baseline == Some(place));
-    let base = if is_baseline {
-        " <small>baseline</small>"
-    } else {
-        ""
-    };
+    let is_baseline = summary.points.iter().any(|point| point.baseline == Some(place));
+    let base = if is_baseline { " <small>baseline</small>" } else { "" };
     let care = if point.warnings.is_empty() {
         String::new()
     } else {
-        format!(
-            " <abbr class=\"care\" title=\"{}\">!</abbr>",
-            escaped(&point.warnings.join("\n"))
-        )
+        format!(" <abbr class=\"care\" title=\"{}\">!</abbr>", escaped(&point.warnings.join("\n")))
     };
-    write!(
-        out,
-        "<tr><th scope=\"row\">{}{base}{care}</th>",
-        escaped(name)
-    )?;
+    write!(out, "<tr><th scope=\"row\">{}{base}{care}</th>", escaped(name))?;
     for (number, metric) in summary.metrics.iter().enumerate() {
         let Some(estimate) = estimate(summary, place, number) else {
             out.push_str("<td class=\"none\">–</td>");
             continue;
         };
-        let others = group
-            .iter()
-            .filter_map(|row| self::estimate(summary, row.point, number));
+        let others = group.iter().filter_map(|row| self::estimate(summary, row.point, number));
         let others: Vec<Extent> = others.map(Extent::from).collect();
         let class = match Rank::of(estimate.into(), metric.better, &others) {
             Some(Rank::Best) => "best",
@@ -292,10 +263,7 @@ fn write_cell(
     if let Some((low, high)) = known.filter(|(low, high)| high > low) {
         write!(out, "±{}", column.text((high - low) / 2.0))?;
     }
-    if let Some(relative) = estimate
-        .relative
-        .filter(|relative| relative.ratio.is_finite())
-    {
+    if let Some(relative) = estimate.relative.filter(|relative| relative.ratio.is_finite()) {
         let (ratio, class) = (relative.ratio, verdict(&relative, metric.better));
         write!(out, " <span class=\"ratio {class}\">×{ratio:.2}</span>")?;
     }
@@ -318,11 +286,7 @@ fn verdict(relative: &Relative, better: Better) -> &'static str {
 }
 
 fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> {
-    let estimate = summary.points[point]
-        .estimates
-        .get(metric)
-        .copied()
-        .flatten();
+    let estimate = summary.points[point].estimates.get(metric).copied().flatten();
     estimate.filter(|estimate| estimate.value.is_finite())
 }
 
@@ -353,10 +317,7 @@ impl Column {
         let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
         let prefix = Prefix::of_unit(unit, middle);
         let digits = (middle / prefix.divisor).log10().floor();
-        Self {
-            prefix,
-            decimals: (2.0 - digits).clamp(0.0, 6.0) as usize,
-        }
+        Self { prefix, decimals: (2.0 - digits).clamp(0.0, 6.0) as usize }
     }
 
     fn text(&self, value: f64) -> String {

@@ -26,10 +26,7 @@ pub fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
     let mut places: Vec<usize> = even.chain(tail).chain(kept).collect();
     places.sort_unstable();
     places.dedup();
-    begin
-        .into_iter()
-        .chain(places.into_iter().map(mark))
-        .collect()
+    begin.into_iter().chain(places.into_iter().map(mark)).collect()
 }
 
 /// The first value that so many are not larger than.
@@ -53,9 +50,7 @@ pub fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinne
     if values.len() <= most {
         let marks = values.iter().enumerate();
         return Thinned {
-            marks: marks
-                .map(|(n, value)| Mark::new(time(n as f64), *value))
-                .collect(),
+            marks: marks.map(|(n, value)| Mark::new(time(n as f64), *value)).collect(),
             pooled: None,
         };
     }
@@ -67,20 +62,12 @@ pub fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinne
         marks.push(Mark::new(time(begin), first));
         marks.push(Mark::new(time(begin + pooled as f64 / 2.0), second));
     }
-    Thinned {
-        marks,
-        pooled: Some(pooled),
-    }
+    Thinned { marks, pooled: Some(pooled) }
 }
 
 /// The lowest and highest in the order in which they came; not numbers if there are none.
 fn extremes(values: &[f64]) -> (f64, f64) {
-    let known = || {
-        values
-            .iter()
-            .enumerate()
-            .filter(|(_, value)| !value.is_nan())
-    };
+    let known = || values.iter().enumerate().filter(|(_, value)| !value.is_nan());
     let low = known().min_by(|a, b| a.1.total_cmp(b.1));
     let high = known().max_by(|a, b| a.1.total_cmp(b.1));
     match (low, high) {
@@ -98,10 +85,7 @@ mod tests {
     fn few_values_are_all_kept() {
         let marks = distribution(&[1.0, 2.0, 2.0, 5.0], 100);
         let pairs: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.x, mark.y)).collect();
-        assert_eq!(
-            pairs,
-            [(1.0, 0.0), (1.0, 0.25), (2.0, 0.5), (2.0, 0.75), (5.0, 1.0)]
-        );
+        assert_eq!(pairs, [(1.0, 0.0), (1.0, 0.25), (2.0, 0.5), (2.0, 0.75), (5.0, 1.0)]);
         assert!(distribution(&[], 100).is_empty());
     }
 
@@ -110,24 +94,13 @@ mod tests {
         let values: Vec<f64> = (1..=100_000).map(f64::from).collect();
         let marks = distribution(&values, 160);
         assert!(marks.len() <= 160 + KEPT.len() + 1, "{}", marks.len());
-        for (x, y) in [
-            (1.0, 0.0),
-            (50_000.0, 0.5),
-            (99_000.0, 0.99),
-            (100_000.0, 1.0),
-        ] {
-            let found = marks
-                .iter()
-                .any(|mark| mark.x == x && (mark.y - y).abs() < 1e-12);
+        for (x, y) in [(1.0, 0.0), (50_000.0, 0.5), (99_000.0, 0.99), (100_000.0, 1.0)] {
+            let found = marks.iter().any(|mark| mark.x == x && (mark.y - y).abs() < 1e-12);
             assert!(found, "{x} {y}");
         }
         let gaps = marks.windows(2).map(|pair| pair[1].y - pair[0].y);
         assert!(gaps.fold(0.0, f64::max) < 0.02);
-        assert!(
-            marks
-                .windows(2)
-                .all(|pair| pair[0].x <= pair[1].x && pair[0].y <= pair[1].y)
-        );
+        assert!(marks.windows(2).all(|pair| pair[0].x <= pair[1].x && pair[0].y <= pair[1].y));
     }
 
     #[test]
@@ -139,16 +112,10 @@ mod tests {
         assert!(thinned.marks.len() <= 600);
         assert_eq!(thinned.pooled, Some(334));
         assert!(
-            thinned
-                .marks
-                .iter()
-                .any(|mark| mark.y == 9.0 && (mark.x - 77_777.0).abs() < 334.0)
+            thinned.marks.iter().any(|mark| mark.y == 9.0 && (mark.x - 77_777.0).abs() < 334.0)
         );
         assert!(
-            thinned
-                .marks
-                .iter()
-                .any(|mark| mark.y == 0.0 && (mark.x - 33_333.0).abs() < 334.0)
+            thinned.marks.iter().any(|mark| mark.y == 0.0 && (mark.x - 33_333.0).abs() < 334.0)
         );
     }
 
@@ -158,9 +125,6 @@ mod tests {
         values[1] = 3.0;
         let thinned = samples(&values, |n| n, 10);
         assert_eq!(thinned.marks.iter().filter(|mark| mark.y == 3.0).count(), 2);
-        assert_eq!(
-            thinned.marks.iter().filter(|mark| mark.y.is_nan()).count(),
-            8
-        );
+        assert_eq!(thinned.marks.iter().filter(|mark| mark.y.is_nan()).count(), 8);
     }
 }

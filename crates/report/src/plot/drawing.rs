@@ -56,12 +56,7 @@ pub(super) fn draw_line(
             pieces = strokes(pieces);
         }
         for points in pieces.into_iter().filter(|points| points.len() > 1) {
-            scene.shapes.push(Shape::Path {
-                points,
-                ink,
-                width,
-                dashes,
-            });
+            scene.shapes.push(Shape::Path { points, ink, width, dashes });
         }
     }
     if pointed {
@@ -109,10 +104,8 @@ pub(super) fn draw_bar(
     (offset, thick): (f64, f64),
 ) {
     let middle = field.down(names.position(mark.x)) + offset;
-    let (from, to) = (
-        field.across(x.position_within(0.0)),
-        field.across(x.position_within(mark.y)),
-    );
+    let (from, to) =
+        (field.across(x.position_within(0.0)), field.across(x.position_within(mark.y)));
     if !middle.is_finite() || !to.is_finite() {
         return;
     }
@@ -137,17 +130,9 @@ fn whisker(scene: &mut Scene, ends: [((f64, f64), bool); 2], ink: Ink) {
             scene.line((end.0 - x, end.1 - y), (end.0 + x, end.1 + y), ink, 1.1);
             continue;
         }
-        let back = (
-            end.0 - 5.0 * sense * outwards.0,
-            end.1 - 5.0 * sense * outwards.1,
-        );
+        let back = (end.0 - 5.0 * sense * outwards.0, end.1 - 5.0 * sense * outwards.1);
         let points = vec![(back.0 - x, back.1 - y), end, (back.0 + x, back.1 + y)];
-        scene.shapes.push(Shape::Path {
-            points,
-            ink,
-            width: 1.3,
-            dashes: &[],
-        });
+        scene.shapes.push(Shape::Path { points, ink, width: 1.3, dashes: &[] });
     }
 }
 
@@ -160,18 +145,9 @@ pub(super) fn point(x: f64, y: f64, line: &Line) -> Shape {
     };
     let shape = outline(line.hue);
     if shape.is_empty() {
-        return Shape::Disc {
-            x,
-            y,
-            radius: 4.0,
-            ink,
-            fill,
-        };
+        return Shape::Disc { x, y, radius: 4.0, ink, fill };
     }
-    let points = shape
-        .iter()
-        .map(|step| (x + 4.0 * step.0, y + 4.0 * step.1))
-        .collect();
+    let points = shape.iter().map(|step| (x + 4.0 * step.0, y + 4.0 * step.1)).collect();
     Shape::Area { points, ink, fill }
 }
 
@@ -194,26 +170,16 @@ mod tests {
     }
 
     fn line(hue: usize, origin: Origin, marks: Vec<Mark>) -> Line {
-        Line {
-            name: format!("line {hue}"),
-            hue,
-            marks,
-            origin,
-        }
+        Line { name: format!("line {hue}"), hue, marks, origin }
     }
 
     fn with_interval(x: f64, y: f64, interval: (f64, f64)) -> Mark {
-        Mark {
-            interval: Some(interval),
-            ..Mark::new(x, y)
-        }
+        Mark { interval: Some(interval), ..Mark::new(x, y) }
     }
 
     /// Paths of three points, such as the tip of an arrow.
     fn arrows(drawing: &str) -> usize {
-        let strokes = drawing
-            .lines()
-            .filter(|line| line.contains("stroke-width=\"1.3\""));
+        let strokes = drawing.lines().filter(|line| line.contains("stroke-width=\"1.3\""));
         strokes.count()
     }
 

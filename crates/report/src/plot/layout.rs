@@ -44,25 +44,14 @@ impl Field {
 
 /// The chart as a figure.
 pub(super) fn figure(chart: &Chart) -> Scene {
-    if chart.is_horizontal() {
-        on_its_side(chart)
-    } else {
-        upright(chart)
-    }
+    if chart.is_horizontal() { on_its_side(chart) } else { upright(chart) }
 }
 
 fn upright(chart: &Chart) -> Scene {
-    let mut scene = Scene {
-        width: WIDTH,
-        height: HEIGHT - TOP + top(chart),
-        shapes: Vec::new(),
-    };
+    let mut scene = Scene { width: WIDTH, height: HEIGHT - TOP + top(chart), shapes: Vec::new() };
     let y = value_scale(chart, 7);
     let x = along_scale(chart, 6);
-    let labels = y
-        .ticks
-        .iter()
-        .map(|tick| width(&tick.label, SMALL, Weight::Regular));
+    let labels = y.ticks.iter().map(|tick| width(&tick.label, SMALL, Weight::Regular));
     let field = Field {
         left: EDGE + NORMAL + 10.0 + labels.fold(0.0, f64::max) + 7.0,
         right: WIDTH - EDGE - legend_width(chart),
@@ -116,40 +105,18 @@ fn on_its_side(chart: &Chart) -> Scene {
     let x = value_scale(chart, 5);
     let names = along_scale(chart, 0);
     let bars = chart.kind == Kind::Bars;
-    let each = if bars {
-        8.0 * chart.lines.len() as f64 + 10.0
-    } else {
-        22.0
-    };
+    let each = if bars { 8.0 * chart.lines.len() as f64 + 10.0 } else { 22.0 };
     let each = each.max(22.0);
     let legend_height = 20.0 * chart.lines.len().min(24) as f64;
     let rows = each * names.ticks.len().max(1) as f64;
-    let height = top(chart)
-        + BOTTOM
-        + if chart.names_itself() {
-            rows
-        } else {
-            rows.max(legend_height)
-        };
-    let mut scene = Scene {
-        width: WIDTH,
-        height,
-        shapes: Vec::new(),
-    };
+    let height =
+        top(chart) + BOTTOM + if chart.names_itself() { rows } else { rows.max(legend_height) };
+    let mut scene = Scene { width: WIDTH, height, shapes: Vec::new() };
     let label = |tick: &Tick| fitted(&tick.label, SMALL, WIDEST_NAME);
-    let widths = names
-        .ticks
-        .iter()
-        .map(|tick| width(&label(tick), SMALL, Weight::Regular));
+    let widths = names.ticks.iter().map(|tick| width(&label(tick), SMALL, Weight::Regular));
     let field = Field {
         left: EDGE + widths.fold(0.0, f64::max) + 8.0,
-        right: WIDTH
-            - EDGE
-            - if chart.names_itself() {
-                8.0
-            } else {
-                legend_width(chart)
-            },
+        right: WIDTH - EDGE - if chart.names_itself() { 8.0 } else { legend_width(chart) },
         top: top(chart),
         bottom: height - BOTTOM,
     };
@@ -202,10 +169,8 @@ fn apart(chart: &Chart, values: &AxisScale) -> f64 {
 
 /// Whether points of two lines cover each other: within a hundredth of the axis at the same x.
 fn lie_on_each_other(chart: &Chart, values: &AxisScale) -> bool {
-    let mut places: Vec<(f64, f64)> = chart
-        .marks()
-        .map(|mark| (mark.x, values.position(mark.y)))
-        .collect();
+    let mut places: Vec<(f64, f64)> =
+        chart.marks().map(|mark| (mark.x, values.position(mark.y))).collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let near = |pair: &[(f64, f64)]| pair[0].0 == pair[1].0 && pair[1].1 - pair[0].1 < 0.01;
     places.windows(2).any(near)
@@ -213,11 +178,7 @@ fn lie_on_each_other(chart: &Chart, values: &AxisScale) -> bool {
 
 /// The room above the data.
 fn top(chart: &Chart) -> f64 {
-    if chart.title.is_empty() {
-        TOP_WITHOUT_TITLE
-    } else {
-        TOP
-    }
+    if chart.title.is_empty() { TOP_WITHOUT_TITLE } else { TOP }
 }
 
 /// The axis of what was measured.
@@ -227,16 +188,8 @@ pub(super) fn value_scale(chart: &Chart, about: usize) -> AxisScale {
     let high = values().fold(f64::NEG_INFINITY, f64::max);
     // An interval much longer than the data is cut, and one below zero where nothing can be.
     let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
-    let most = if high > 0.0 {
-        1.6 * high
-    } else {
-        f64::INFINITY
-    };
-    let least = if chart.y.scale == Scale::Log {
-        low / 4.0
-    } else {
-        least
-    };
+    let most = if high > 0.0 { 1.6 * high } else { f64::INFINITY };
+    let least = if chart.y.scale == Scale::Log { low / 4.0 } else { least };
     let intervals = chart.marks().filter_map(|mark| mark.interval);
     let ends = intervals.flat_map(|(low, high)| [low.clamp(least, most), high.clamp(least, most)]);
     let begin = match chart.kind {
@@ -244,17 +197,8 @@ pub(super) fn value_scale(chart: &Chart, about: usize) -> AxisScale {
         Kind::Cdf => Begin::Exact,
         Kind::Curves | Kind::Dots | Kind::Trace => Begin::Data,
     };
-    let edges: &[f64] = if chart.kind == Kind::Cdf {
-        &[0.0, 1.0]
-    } else {
-        &[]
-    };
-    AxisScale::new(
-        &chart.y,
-        values().chain(ends).chain(edges.iter().copied()),
-        begin,
-        about,
-    )
+    let edges: &[f64] = if chart.kind == Kind::Cdf { &[0.0, 1.0] } else { &[] };
+    AxisScale::new(&chart.y, values().chain(ends).chain(edges.iter().copied()), begin, about)
 }
 
 /// The axis of what was varied.
@@ -268,17 +212,8 @@ pub(super) fn along_scale(chart: &Chart, about: usize) -> AxisScale {
     } else {
         0.0
     };
-    let begin = if chart.kind == Kind::Cdf {
-        Begin::Data
-    } else {
-        Begin::Exact
-    };
-    AxisScale::new(
-        &chart.x,
-        [low - room, high + room].into_iter(),
-        begin,
-        about,
-    )
+    let begin = if chart.kind == Kind::Cdf { Begin::Data } else { Begin::Exact };
+    AxisScale::new(&chart.x, [low - room, high + room].into_iter(), begin, about)
 }
 
 fn title(scene: &mut Scene, chart: &Chart) {
@@ -299,27 +234,13 @@ fn title(scene: &mut Scene, chart: &Chart) {
 
 /// Ticks, labels and title of the horizontal axis.
 fn below(scene: &mut Scene, field: &Field, scale: &AxisScale) {
-    for at in scale
-        .minors
-        .iter()
-        .map(|at| field.across(scale.position(*at)))
-    {
-        scene.line(
-            (at, field.bottom),
-            (at, field.bottom - 3.0),
-            Ink::Frame,
-            0.8,
-        );
+    for at in scale.minors.iter().map(|at| field.across(scale.position(*at))) {
+        scene.line((at, field.bottom), (at, field.bottom - 3.0), Ink::Frame, 0.8);
     }
     let mut free = f64::NEG_INFINITY;
     for tick in &scale.ticks {
         let at = field.across(scale.position(tick.at));
-        scene.line(
-            (at, field.bottom),
-            (at, field.bottom + 4.0),
-            Ink::Frame,
-            1.0,
-        );
+        scene.line((at, field.bottom), (at, field.bottom + 4.0), Ink::Frame, 1.0);
         let half = width(&tick.label, SMALL, Weight::Regular) / 2.0;
         if at - half > free {
             scene.text(at, field.bottom + 17.0, &tick.label, SMALL, Anchor::Middle);
@@ -327,38 +248,21 @@ fn below(scene: &mut Scene, field: &Field, scale: &AxisScale) {
         }
     }
     let middle = field.across(0.5);
-    scene.text(
-        middle,
-        field.bottom + 38.0,
-        &scale.title,
-        NORMAL,
-        Anchor::Middle,
-    );
+    scene.text(middle, field.bottom + 38.0, &scale.title, NORMAL, Anchor::Middle);
 }
 
 fn frame(scene: &mut Scene, field: &Field) {
-    let points = vec![
-        (field.left, field.top),
-        (field.left, field.bottom),
-        (field.right, field.bottom),
-    ];
+    let points =
+        vec![(field.left, field.top), (field.left, field.bottom), (field.right, field.bottom)];
     let (ink, dashes) = (Ink::Frame, &[] as &[f32]);
-    scene.shapes.push(Shape::Path {
-        points,
-        ink,
-        width: 1.0,
-        dashes,
-    });
+    scene.shapes.push(Shape::Path { points, ink, width: 1.0, dashes });
 }
 
 fn legend_width(chart: &Chart) -> f64 {
     if chart.names_itself() {
         return 6.0;
     }
-    let widths = chart
-        .lines
-        .iter()
-        .map(|line| width(&line.name, SMALL, Weight::Regular));
+    let widths = chart.lines.iter().map(|line| width(&line.name, SMALL, Weight::Regular));
     widths.fold(0.0, f64::max).min(WIDEST_NAME) + 46.0
 }
 
@@ -368,11 +272,7 @@ fn legend(scene: &mut Scene, chart: &Chart, field: &Field) {
         return;
     }
     let room = ((field.bottom - field.top) / 20.0).floor().max(2.0) as usize;
-    let shown = if chart.lines.len() > room {
-        room - 1
-    } else {
-        chart.lines.len()
-    };
+    let shown = if chart.lines.len() > room { room - 1 } else { chart.lines.len() };
     let x = field.right + 14.0;
     for (place, line) in chart.lines.iter().take(shown).enumerate() {
         let y = field.top + 8.0 + 20.0 * place as f64;
@@ -389,12 +289,7 @@ fn legend(scene: &mut Scene, chart: &Chart, field: &Field) {
         } else if chart.kind != Kind::Dots {
             let dashes = dashes(chart.kind, line);
             let points = vec![(x, y), (x + 24.0, y)];
-            scene.shapes.push(Shape::Path {
-                points,
-                ink,
-                width: 1.8,
-                dashes,
-            });
+            scene.shapes.push(Shape::Path { points, ink, width: 1.8, dashes });
         }
         if matches!(chart.kind, Kind::Curves | Kind::Dots) {
             scene.shapes.push(point(x + 12.0, y, line));

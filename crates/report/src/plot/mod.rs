@@ -135,29 +135,17 @@ pub enum Theme {
 impl Axis {
     /// An axis with equal steps for equal differences.
     pub fn linear(title: impl Into<String>, unit: &'static str) -> Self {
-        Self {
-            title: title.into(),
-            unit,
-            scale: Scale::Linear,
-        }
+        Self { title: title.into(), unit, scale: Scale::Linear }
     }
 
     /// An axis with equal steps for equal ratios.
     pub fn log(title: impl Into<String>, unit: &'static str) -> Self {
-        Self {
-            title: title.into(),
-            unit,
-            scale: Scale::Log,
-        }
+        Self { title: title.into(), unit, scale: Scale::Log }
     }
 
     /// An axis of names.
     pub fn names(title: impl Into<String>, names: Vec<String>) -> Self {
-        Self {
-            title: title.into(),
-            unit: "",
-            scale: Scale::Names(names),
-        }
+        Self { title: title.into(), unit: "", scale: Scale::Names(names) }
     }
 }
 
@@ -196,20 +184,14 @@ pub fn break_at_gaps(lines: &mut [Line]) {
     let mut places: Vec<f64> = all.map(|mark| mark.x).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    for line in lines
-        .iter_mut()
-        .filter(|line| line.origin == Origin::Measured)
-    {
+    for line in lines.iter_mut().filter(|line| line.origin == Origin::Measured) {
         let (Some(first), Some(last)) = (line.marks.first(), line.marks.last()) else {
             continue;
         };
         let within = first.x..last.x;
         let is_gap = |x: &&f64| within.contains(*x) && line.marks.iter().all(|mark| mark.x != **x);
-        let gaps: Vec<Mark> = places
-            .iter()
-            .filter(is_gap)
-            .map(|&x| Mark::new(x, f64::NAN))
-            .collect();
+        let gaps: Vec<Mark> =
+            places.iter().filter(is_gap).map(|&x| Mark::new(x, f64::NAN)).collect();
         line.marks.extend(gaps);
         line.marks.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
@@ -218,11 +200,6 @@ pub fn break_at_gaps(lines: &mut [Line]) {
 impl Mark {
     /// A bare point.
     pub const fn new(x: f64, y: f64) -> Self {
-        Self {
-            x,
-            y,
-            interval: None,
-            samples: None,
-        }
+        Self { x, y, interval: None, samples: None }
     }
 }

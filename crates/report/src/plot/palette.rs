@@ -6,14 +6,12 @@ use super::{Kind, Line, Origin, Theme};
 
 /// For a white ground: the order of Okabe and Ito's set, darkened until lines keep a contrast of 3 to 1
 /// with it. `style.css` has the same.
-const LIGHT: [&str; 8] = [
-    "#0072b2", "#d55e00", "#008f68", "#b5509c", "#3a9bd9", "#c48a00", "#4d4d4d", "#8c3b3b",
-];
+const LIGHT: [&str; 8] =
+    ["#0072b2", "#d55e00", "#008f68", "#b5509c", "#3a9bd9", "#c48a00", "#4d4d4d", "#8c3b3b"];
 
 /// The same for a dark ground.
-const DARK: [&str; 8] = [
-    "#4fa8e0", "#f0883e", "#2fc498", "#e08fca", "#9ad4f7", "#f2c14b", "#c9ccd1", "#e08585",
-];
+const DARK: [&str; 8] =
+    ["#4fa8e0", "#f0883e", "#2fc498", "#e08fca", "#9ad4f7", "#f2c14b", "#c9ccd1", "#e08585"];
 
 /// The dashes of lines that may lie on each other, in the order of colours.
 const DASHES: [&[f32]; 8] = [
@@ -69,13 +67,7 @@ pub(super) fn outline(hue: usize) -> &'static [(f64, f64)] {
         &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
         &[(0.0, -1.3), (1.1, 0.0), (0.0, 1.3), (-1.1, 0.0)],
         &[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)],
-        &[
-            (0.0, -1.2),
-            (1.15, -0.37),
-            (0.7, 1.0),
-            (-0.7, 1.0),
-            (-1.15, -0.37),
-        ],
+        &[(0.0, -1.2), (1.15, -0.37), (0.7, 1.0), (-0.7, 1.0), (-1.15, -0.37)],
         &[(-1.2, 0.0), (0.8, -1.1), (0.8, 1.1)],
         &[(1.2, 0.0), (-0.8, -1.1), (-0.8, 1.1)],
     ];
@@ -91,11 +83,7 @@ mod tests {
         let part = |at: usize| {
             let value = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
             let value = f64::from(value) / 255.0;
-            if value <= 0.04045 {
-                value / 12.92
-            } else {
-                ((value + 0.055) / 1.055).powf(2.4)
-            }
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
         };
         0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
     }

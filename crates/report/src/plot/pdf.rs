@@ -24,10 +24,7 @@ pub fn pdf(chart: &Chart, theme: Theme) -> Vec<u8> {
     let content = Content::of(&scene, theme).out;
     let packed = miniz_oxide::deflate::compress_to_vec_zlib(content.as_bytes(), 6);
     let (width, height) = (short(scene.width * SCALE), short(scene.height * SCALE));
-    let stream = format!(
-        "<< /Length {} /Filter /FlateDecode >>\nstream\n",
-        packed.len()
-    );
+    let stream = format!("<< /Length {} /Filter /FlateDecode >>\nstream\n", packed.len());
     let mut stream = stream.into_bytes();
     stream.extend(packed);
     stream.extend(b"\nendstream");
@@ -110,12 +107,7 @@ impl Content {
         let scale = text.size / f64::from(face.units_per_em());
         let mut at = -text.lead();
         for (glyph, advance) in glyphs(face, &text.words) {
-            let mut outline = Outline {
-                out: String::new(),
-                scale,
-                x: at,
-                last: (0.0, 0.0),
-            };
+            let mut outline = Outline { out: String::new(), scale, x: at, last: (0.0, 0.0) };
             face.outline_glyph(glyph, &mut outline);
             if !outline.out.is_empty() {
                 self.put(&format!("{}f", outline.out));
@@ -195,10 +187,7 @@ struct Outline {
 
 impl Outline {
     fn at(&self, x: f32, y: f32) -> (f64, f64) {
-        (
-            self.x + f64::from(x) * self.scale,
-            -f64::from(y) * self.scale,
-        )
+        (self.x + f64::from(x) * self.scale, -f64::from(y) * self.scale)
     }
 
     fn go(&mut self, points: &[(f64, f64)], operator: char) {
@@ -222,10 +211,7 @@ impl OutlineBuilder for Outline {
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
         let (handle, to) = (self.at(x1, y1), self.at(x, y));
         let towards = |from: (f64, f64)| {
-            (
-                from.0 + (handle.0 - from.0) * 2.0 / 3.0,
-                from.1 + (handle.1 - from.1) * 2.0 / 3.0,
-            )
+            (from.0 + (handle.0 - from.0) * 2.0 / 3.0, from.1 + (handle.1 - from.1) * 2.0 / 3.0)
         };
         self.go(&[towards(self.last), towards(to), to], 'c');
     }
@@ -270,10 +256,7 @@ mod tests {
         let table = tail.split("startxref\n").nth(1).unwrap();
         let table: usize = table.lines().next().unwrap().parse().unwrap();
         let lines = text(&file[table..]);
-        let entries = lines
-            .lines()
-            .skip(3)
-            .take_while(|line| line.ends_with(" n "));
+        let entries = lines.lines().skip(3).take_while(|line| line.ends_with(" n "));
         let places: Vec<usize> = entries.map(|line| line[..10].parse().unwrap()).collect();
         let ends = places[1..].iter().copied().chain([table]);
         let objects = places.iter().zip(ends);
@@ -289,11 +272,7 @@ mod tests {
             assert!(object.starts_with(format!("{number} 0 obj\n").as_bytes()));
             assert!(object.ends_with(b"\nendobj\n"));
         }
-        assert!(
-            objects[2]
-                .windows(22)
-                .any(|part| part == b"/MediaBox [0 0 480 270")
-        );
+        assert!(objects[2].windows(22).any(|part| part == b"/MediaBox [0 0 480 270"));
         let body = objects[3];
         let at = |what: &[u8]| body.windows(what.len()).position(|part| part == what);
         let begin = at(b"stream\n").unwrap() + 7;
@@ -301,30 +280,17 @@ mod tests {
         let content = miniz_oxide::inflate::decompress_to_vec_zlib(&body[begin..end]).unwrap();
         let content = String::from_utf8(content).unwrap();
         let length = String::from_utf8_lossy(&body[..begin]).into_owned();
-        assert!(
-            length.contains(&format!("/Length {} ", end - begin)),
-            "{length}"
-        );
+        assert!(length.contains(&format!("/Length {} ", end - begin)), "{length}");
         assert!(!content.contains("NaN") && content.matches(" c ").count() > 100);
-        assert_eq!(
-            content.matches("\nq ").count(),
-            content.matches("\nQ").count()
-        );
+        assert_eq!(content.matches("\nq ").count(), content.matches("\nQ").count());
     }
 
     #[test]
     fn a_figure_without_a_title_is_lower_and_has_fewer_letters() {
         let with = pdf(&chart(), Theme::Light);
-        let bare = Chart {
-            title: String::new(),
-            ..chart()
-        };
+        let bare = Chart { title: String::new(), ..chart() };
         let without = pdf(&bare, Theme::Light);
         assert!(without.len() < with.len());
-        assert!(
-            objects(&without)[2]
-                .windows(22)
-                .any(|part| part == b"/MediaBox [0 0 480 252")
-        );
+        assert!(objects(&without)[2].windows(22).any(|part| part == b"/MediaBox [0 0 480 252"));
     }
 }

@@ -31,11 +31,7 @@ pub fn png(chart: &Chart, theme: Theme) -> Option<Vec<u8>> {
     scene.paint(&mut page);
     let pixels = page.pixels;
     // The ground is opaque, so that nothing is left to undo in the colours.
-    let rgb: Vec<&[u8]> = pixels
-        .data()
-        .chunks_exact(4)
-        .map(|pixel| &pixel[..3])
-        .collect();
+    let rgb: Vec<&[u8]> = pixels.data().chunks_exact(4).map(|pixel| &pixel[..3]).collect();
     Some(encoded(pixels.width(), pixels.height(), &rgb.concat()))
 }
 
@@ -60,8 +56,7 @@ impl Page {
 
     fn stroked(&mut self, path: &Path, ink: Ink, stroke: &Stroke) {
         let paint = self.paint(ink);
-        self.pixels
-            .stroke_path(path, &paint, stroke, self.transform, None);
+        self.pixels.stroke_path(path, &paint, stroke, self.transform, None);
     }
 
     fn filled(&mut self, path: &Path, ink: Ink, transform: Transform) {
@@ -73,10 +68,7 @@ impl Page {
     fn bounded(&mut self, path: PathBuilder, ink: Ink, fill: Fill) {
         let Some(path) = path.finish() else { return };
         let (inside, edge, width) = fill.inks(ink);
-        let stroke = Stroke {
-            width: width as f32,
-            ..Stroke::default()
-        };
+        let stroke = Stroke { width: width as f32, ..Stroke::default() };
         self.filled(&path, inside, self.transform);
         self.stroked(&path, edge, &stroke);
     }
@@ -188,18 +180,10 @@ fn encoded(width: u32, height: u32, rgb: &[u8]) -> Vec<u8> {
     for line in rgb.chunks_exact(row) {
         // The difference to the row above: figures are mostly straight down.
         filtered.push(2);
-        filtered.extend(
-            line.iter()
-                .zip(&above)
-                .map(|(byte, above)| byte.wrapping_sub(*above)),
-        );
+        filtered.extend(line.iter().zip(&above).map(|(byte, above)| byte.wrapping_sub(*above)));
         above.copy_from_slice(line);
     }
-    chunk(
-        &mut file,
-        *b"IDAT",
-        &miniz_oxide::deflate::compress_to_vec_zlib(&filtered, 6),
-    );
+    chunk(&mut file, *b"IDAT", &miniz_oxide::deflate::compress_to_vec_zlib(&filtered, 6));
     chunk(&mut file, *b"IEND", &[]);
     file
 }
@@ -218,11 +202,7 @@ fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            if sum & 1 == 1 {
-                (sum >> 1) ^ 0xedb8_8320
-            } else {
-                sum >> 1
-            }
+            if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 }
         })
     })
 }

@@ -70,11 +70,7 @@ impl AxisScale {
             Begin::Zero => low >= 0.0,
         };
         let low = if reaches_down { 0.0 } else { low };
-        let high = if begin == Begin::Zero {
-            high.max(0.0)
-        } else {
-            high
-        };
+        let high = if begin == Begin::Zero { high.max(0.0) } else { high };
         let (low, high) = if high > low {
             (low, high)
         } else if high == 0.0 {
@@ -86,10 +82,7 @@ impl AxisScale {
         let (low, high) = if begin == Begin::Exact {
             (low, high)
         } else {
-            (
-                (low / step + 1e-9).floor() * step,
-                (high / step - 1e-9).ceil() * step,
-            )
+            ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step)
         };
         let prefix = Prefix::of(axis.unit, low.abs().max(high.abs()));
         let first = (low / step - 1e-9).ceil();
@@ -99,10 +92,7 @@ impl AxisScale {
             let number = with_step(at / prefix.divisor, step / prefix.divisor);
             let bare = prefix.is_bare() && number != "0";
             let letter = if bare { prefix.letter } else { "" };
-            Tick {
-                at,
-                label: format!("{number}{letter}"),
-            }
+            Tick { at, label: format!("{number}{letter}") }
         });
         Self {
             low,
@@ -135,10 +125,7 @@ impl AxisScale {
         let label = |at: f64| {
             let prefix = Prefix::of(axis.unit, at);
             let number = with_step(at / prefix.divisor, at / prefix.divisor);
-            Tick {
-                at,
-                label: prefix.after(&number),
-            }
+            Tick { at, label: prefix.after(&number) }
         };
         Self {
             low,
@@ -151,10 +138,8 @@ impl AxisScale {
     }
 
     fn names(axis: &Axis, names: &[String]) -> Self {
-        let label = |(place, name): (usize, &String)| Tick {
-            at: place as f64,
-            label: name.clone(),
-        };
+        let label =
+            |(place, name): (usize, &String)| Tick { at: place as f64, label: name.clone() };
         Self {
             low: -0.5,
             high: names.len().max(1) as f64 - 0.5,
@@ -254,14 +239,7 @@ mod tests {
 
     #[test]
     fn an_axis_without_values_or_with_one_is_still_one() {
-        for value in [
-            None,
-            Some(0.0),
-            Some(5.0),
-            Some(-5.0),
-            Some(f64::NAN),
-            Some(1e-300),
-        ] {
+        for value in [None, Some(0.0), Some(5.0), Some(-5.0), Some(f64::NAN), Some(1e-300)] {
             for axis in [Axis::linear("a", "s"), Axis::log("a", "s")] {
                 for begin in [Begin::Data, Begin::Exact, Begin::Zero] {
                     let scale = AxisScale::new(&axis, value.into_iter(), begin, 5);

@@ -15,26 +15,11 @@ pub(super) struct Scene {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
     /// An outline and how it is filled.
-    Area {
-        points: Vec<(f64, f64)>,
-        ink: Ink,
-        fill: Fill,
-    },
+    Area { points: Vec<(f64, f64)>, ink: Ink, fill: Fill },
     /// A circle, likewise.
-    Disc {
-        x: f64,
-        y: f64,
-        radius: f64,
-        ink: Ink,
-        fill: Fill,
-    },
+    Disc { x: f64, y: f64, radius: f64, ink: Ink, fill: Fill },
     /// A line through points.
-    Path {
-        points: Vec<(f64, f64)>,
-        ink: Ink,
-        width: f64,
-        dashes: &'static [f32],
-    },
+    Path { points: Vec<(f64, f64)>, ink: Ink, width: f64, dashes: &'static [f32] },
     /// A line of text.
     Text(Text),
 }
@@ -140,12 +125,7 @@ impl Scene {
     /// A straight line.
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
         let points = vec![from, to];
-        self.shapes.push(Shape::Path {
-            points,
-            ink,
-            width,
-            dashes: &[],
-        });
+        self.shapes.push(Shape::Path { points, ink, width, dashes: &[] });
     }
 
     /// Text that is not turned.
@@ -166,19 +146,10 @@ impl Scene {
         for shape in &self.shapes {
             match shape {
                 Shape::Area { points, ink, fill } => painter.area(points, *ink, *fill),
-                &Shape::Disc {
-                    x,
-                    y,
-                    radius,
-                    ink,
-                    fill,
-                } => painter.disc((x, y), radius, ink, fill),
-                Shape::Path {
-                    points,
-                    ink,
-                    width,
-                    dashes,
-                } => painter.path(points, *ink, *width, dashes),
+                &Shape::Disc { x, y, radius, ink, fill } => painter.disc((x, y), radius, ink, fill),
+                Shape::Path { points, ink, width, dashes } => {
+                    painter.path(points, *ink, *width, dashes)
+                }
                 Shape::Text(text) => painter.text(text),
             }
         }

@@ -51,9 +51,7 @@ impl Painter for Page {
 
     fn disc(&mut self, (x, y): (f64, f64), radius: f64, ink: Ink, fill: Fill) {
         let (x, y, inks) = (short(x), short(y), self.inks(ink, fill));
-        self.put(&format!(
-            r#"<circle cx="{x}" cy="{y}" r="{radius}" {inks}/>"#
-        ));
+        self.put(&format!(r#"<circle cx="{x}" cy="{y}" r="{radius}" {inks}/>"#));
     }
 
     fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dashes: &[f32]) {
@@ -69,12 +67,7 @@ impl Painter for Page {
     }
 
     fn text(&mut self, text: &Text) {
-        let (x, y, words, size) = (
-            short(text.x),
-            short(text.y),
-            escaped(&text.words),
-            text.size,
-        );
+        let (x, y, words, size) = (short(text.x), short(text.y), escaped(&text.words), text.size);
         let fill = colour(Ink::Text, self.theme);
         let anchor = match text.anchor {
             Anchor::End => "end",

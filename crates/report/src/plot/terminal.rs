@@ -30,11 +30,8 @@ const NARROWEST: usize = 40;
 pub fn terminal(chart: &Chart, width: usize, colour: Colour) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
-    let title = if chart.is_horizontal() {
-        value_scale(chart, 5).title
-    } else {
-        chart.title.clone()
-    };
+    let title =
+        if chart.is_horizontal() { value_scale(chart, 5).title } else { chart.title.clone() };
     push_line(&mut out, &fitted(&title, width));
     match chart.kind {
         _ if chart.is_empty() => push_line(&mut out, "(nothing to show)"),
@@ -101,11 +98,7 @@ impl Canvas {
         let (x, y) = self.dot(at);
         let cell = (y / 4) as usize * self.columns + (x / 2) as usize;
         if let Some(place) = self.letters.get_mut(cell) {
-            *place = Some(if place.is_none_or(|there| there == letter) {
-                letter
-            } else {
-                '*'
-            });
+            *place = Some(if place.is_none_or(|there| there == letter) { letter } else { '*' });
             self.hues[cell] = hue;
         }
     }
@@ -137,33 +130,19 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let x = along_scale(chart, (columns / 12).clamp(2, 6));
     let mut canvas = Canvas::new(columns, ROWS);
     for (number, line) in chart.lines.iter().enumerate() {
-        draw(
-            &mut canvas,
-            chart.kind,
-            line,
-            (&x, &y),
-            (number, chart.lines.len()),
-        );
+        draw(&mut canvas, chart.kind, line, (&x, &y), (number, chart.lines.len()));
     }
     push_line(out, &fitted(&format!("{:>margin$}{}", "", y.title), width));
     let tick_rows: Vec<(usize, &str)> = y
         .ticks
         .iter()
-        .map(|tick| {
-            (
-                canvas.dot((0.0, y.position(tick.at))).1 as usize / 4,
-                tick.label.as_str(),
-            )
-        })
+        .map(|tick| (canvas.dot((0.0, y.position(tick.at))).1 as usize / 4, tick.label.as_str()))
         .collect();
     for row in 0..ROWS {
         let label = tick_rows.iter().find(|(at, _)| *at == row);
         let (text, edge) = label.map_or(("", '│'), |(_, text)| (*text, '┤'));
         let gap = margin - 1;
-        push_line(
-            out,
-            &format!("{text:>gap$} {edge}{}", canvas.row(row, colour)),
-        );
+        push_line(out, &format!("{text:>gap$} {edge}{}", canvas.row(row, colour)));
     }
     let mut edge: Vec<char> = vec!['─'; columns];
     let mut names = vec![' '; columns];
@@ -172,9 +151,7 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
         let at = canvas.dot((x.position(tick.at), 0.0)).0 as usize / 2;
         edge[at] = '┬';
         let length = tick.label.chars().count();
-        let begin = at
-            .saturating_sub(length / 2)
-            .min(columns.saturating_sub(length));
+        let begin = at.saturating_sub(length / 2).min(columns.saturating_sub(length));
         if begin >= free && length <= columns {
             names[begin..begin + length]
                 .iter_mut()
@@ -183,14 +160,8 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
             free = begin + length + 1;
         }
     }
-    push_line(
-        out,
-        &format!("{:>margin$}└{}", "", edge.iter().collect::<String>()),
-    );
-    push_line(
-        out,
-        &format!("{:>margin$} {}", "", names.iter().collect::<String>()),
-    );
+    push_line(out, &format!("{:>margin$}└{}", "", edge.iter().collect::<String>()));
+    push_line(out, &format!("{:>margin$} {}", "", names.iter().collect::<String>()));
     let title = fitted(&x.title, columns);
     let indent = margin + 1 + (columns - title.width()) / 2;
     push_line(out, &format!("{:>indent$}{title}", ""));
@@ -232,9 +203,8 @@ fn draw(
         let share = half + (number as f64 + 0.5) / count as f64 / 2.0;
         let wanted = 0.05 + 0.9 * share;
         let by = |at: &(f64, f64)| if kind == Kind::Cdf { at.1 } else { at.0 };
-        let nearest = points
-            .iter()
-            .min_by(|a, b| (by(a) - wanted).abs().total_cmp(&(by(b) - wanted).abs()));
+        let nearest =
+            points.iter().min_by(|a, b| (by(a) - wanted).abs().total_cmp(&(by(b) - wanted).abs()));
         if let Some(at) = nearest {
             canvas.letter(*at, letter, line.hue);
         }
@@ -253,10 +223,8 @@ fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let cell = |value: f64| (x.position_within(value) * (columns - 1) as f64).round() as usize;
     for (place, name) in names.iter().enumerate() {
         for line in &chart.lines {
-            for mark in line
-                .marks
-                .iter()
-                .filter(|mark| mark.x as usize == place && mark.y.is_finite())
+            for mark in
+                line.marks.iter().filter(|mark| mark.x as usize == place && mark.y.is_finite())
             {
                 let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
                 let (low, at, high) = (cell(low), cell(mark.y), cell(high));
@@ -291,10 +259,8 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     for (place, name) in names.iter().enumerate() {
         let mut name = fitted(name, margin - 1);
         for (number, line) in chart.lines.iter().enumerate() {
-            for mark in line
-                .marks
-                .iter()
-                .filter(|mark| mark.x as usize == place && mark.y.is_finite())
+            for mark in
+                line.marks.iter().filter(|mark| mark.x as usize == place && mark.y.is_finite())
             {
                 // Eighths of a cell, the fine steps that Unicode has.
                 let eighths = (x.position_within(mark.y) * (8 * columns) as f64).round() as u32;
@@ -326,27 +292,16 @@ fn write_scale(out: &mut String, scale: &AxisScale, margin: usize, columns: usiz
         let begin = at.saturating_sub(tick.label.chars().count() / 2);
         let end = begin + tick.label.chars().count();
         if begin >= free && end <= names.len() {
-            names[begin..end]
-                .iter_mut()
-                .zip(tick.label.chars())
-                .for_each(|(to, from)| *to = from);
+            names[begin..end].iter_mut().zip(tick.label.chars()).for_each(|(to, from)| *to = from);
             free = end + 1;
         }
     }
-    push_line(
-        out,
-        &format!("{:>margin$}{}", "", names.iter().collect::<String>()),
-    );
+    push_line(out, &format!("{:>margin$}{}", "", names.iter().collect::<String>()));
 }
 
 fn legend(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let mut used = 0;
-    for (number, line) in chart
-        .lines
-        .iter()
-        .enumerate()
-        .filter(|_| chart.lines.len() > 1)
-    {
+    for (number, line) in chart.lines.iter().enumerate().filter(|_| chart.lines.len() > 1) {
         let name = fitted(&line.name, width.saturating_sub(6));
         let length = name.width() + 4;
         if used > 0 && used + length > width {
@@ -396,9 +351,7 @@ fn widest(names: &[String]) -> usize {
 
 /// The text without what a terminal would obey, cut to a width.
 fn fitted(text: &str, width: usize) -> String {
-    let clean = text
-        .chars()
-        .map(|letter| if letter.is_control() { '?' } else { letter });
+    let clean = text.chars().map(|letter| if letter.is_control() { '?' } else { letter });
     let clean: String = clean.collect();
     if clean.width() <= width {
         return clean;
@@ -432,15 +385,9 @@ mod tests {
             hue,
             marks: (0..3)
                 .map(|place| {
-                    let (x, y) = (
-                        f64::from(place),
-                        f64::from(place) * (2.0 + hue as f64) * 1e-4,
-                    );
+                    let (x, y) = (f64::from(place), f64::from(place) * (2.0 + hue as f64) * 1e-4);
                     let interval = Some((0.9 * y, 1.1 * y));
-                    Mark {
-                        interval,
-                        ..Mark::new(x, y)
-                    }
+                    Mark { interval, ..Mark::new(x, y) }
                 })
                 .collect(),
         };
@@ -470,11 +417,7 @@ mod tests {
             for width in [0, 40, 80, 200] {
                 let text = terminal(&chart, width, Colour::None);
                 let longest = text.lines().map(|line| line.chars().count()).max();
-                assert!(
-                    longest <= Some(width.max(NARROWEST)),
-                    "{:?} {width}:\n{text}",
-                    chart.kind
-                );
+                assert!(longest <= Some(width.max(NARROWEST)), "{:?} {width}:\n{text}", chart.kind);
                 assert!(!text.contains('\x1b'));
                 let coloured = terminal(&chart, width, Colour::Ansi);
                 assert!(coloured.contains("\x1b[38;5;32m") && coloured.contains("\x1b[0m"));
@@ -486,21 +429,10 @@ mod tests {
     fn lines_are_distinguished_without_colour() {
         let chart = chart(Kind::Curves, Axis::linear("load", ""));
         let text = terminal(&chart, 60, Colour::None);
-        assert_eq!(
-            text.matches('A').count(),
-            3,
-            "two points and the legend:\n{text}"
-        );
+        assert_eq!(text.matches('A').count(), 3, "two points and the legend:\n{text}");
         assert_eq!(text.matches('B').count(), 3, "{text}");
-        assert_eq!(
-            text.matches('*').count(),
-            1,
-            "the point that both share:\n{text}"
-        );
-        assert!(
-            text.contains("small p99 (µs)") && text.contains("A tcn"),
-            "{text}"
-        );
+        assert_eq!(text.matches('*').count(), 1, "the point that both share:\n{text}");
+        assert!(text.contains("small p99 (µs)") && text.contains("A tcn"), "{text}");
     }
 
     #[test]
@@ -516,11 +448,7 @@ mod tests {
         assert_eq!(fitted("東京都庁", 8), "東京都庁");
         assert_eq!(padded("東京", 6), "東京  ");
         let names = ["東京", "two", "three"].map(str::to_owned);
-        let text = terminal(
-            &chart(Kind::Dots, Axis::names("", names.into())),
-            40,
-            Colour::None,
-        );
+        let text = terminal(&chart(Kind::Dots, Axis::names("", names.into())), 40, Colour::None);
         // The first name has a point at zero in both lines.
         let begins = text.lines().filter_map(|line| line.split_once('●'));
         let begins: Vec<usize> = begins.map(|(before, _)| before.width()).collect();

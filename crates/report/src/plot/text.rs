@@ -15,9 +15,7 @@ pub(super) fn width(text: &str, size: f64, weight: Weight) -> f64 {
         return text.chars().count() as f64 * size * 0.6;
     };
     let scale = size / f64::from(face.units_per_em());
-    glyphs(face, text)
-        .map(|(_, advance)| f64::from(advance) * scale)
-        .sum()
+    glyphs(face, text).map(|(_, advance)| f64::from(advance) * scale).sum()
 }
 
 /// The text, cut with an ellipsis if it is wider.
@@ -78,10 +76,7 @@ mod tests {
     fn text_that_is_too_wide_is_cut_with_an_ellipsis() {
         assert_eq!(fitted("leaf0>host3 q0", 12.0, 500.0), "leaf0>host3 q0");
         let cut = fitted("leaf0>host3 q0", 12.0, 50.0);
-        assert!(
-            cut.ends_with('…') && width(&cut, 12.0, Weight::Regular) <= 50.0,
-            "{cut}"
-        );
+        assert!(cut.ends_with('…') && width(&cut, 12.0, Weight::Regular) <= 50.0, "{cut}");
         assert_eq!(fitted("abc", 12.0, 1.0), "");
     }
 }

@@ -51,11 +51,7 @@ impl Sample {
             falling.push((value, block as u32));
         }
         falling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        Self {
-            falling,
-            blocks,
-            rule,
-        }
+        Self { falling, blocks, rule }
     }
 
     /// How many values it has.
@@ -99,11 +95,7 @@ impl Sample {
             let (above, below) = (self.drawn(statistic, drawn)?, base.drawn(statistic, drawn)?);
             (below > 0.0).then(|| above / below)
         };
-        let filled = self
-            .blocks
-            .iter()
-            .zip(&base.blocks)
-            .filter(|(a, b)| a.0 > 0 && b.0 > 0);
+        let filled = self.blocks.iter().zip(&base.blocks).filter(|(a, b)| a.0 > 0 && b.0 > 0);
         if filled.count() < 2 {
             return None;
         }
@@ -117,14 +109,10 @@ impl Sample {
     /// The statistic of the values, each taken as often as its block was drawn.
     fn drawn(&self, statistic: Statistic, times: &[u32; BLOCKS]) -> Option<f64> {
         let blocks = || self.blocks.iter().zip(times);
-        let count: usize = blocks()
-            .map(|(block, &times)| block.0 * times as usize)
-            .sum();
+        let count: usize = blocks().map(|(block, &times)| block.0 * times as usize).sum();
         match statistic {
             Statistic::Mean => {
-                let sum: f64 = blocks()
-                    .map(|(block, &times)| block.1 * f64::from(times))
-                    .sum();
+                let sum: f64 = blocks().map(|(block, &times)| block.1 * f64::from(times)).sum();
                 (count > 0).then(|| sum / real(count))
             }
             Statistic::Percentile(fraction) => {
@@ -175,18 +163,9 @@ fn skew(without: &[f64]) -> f64 {
     let Some(mean) = super::mean(without) else {
         return 0.0;
     };
-    let power = |exponent| {
-        without
-            .iter()
-            .map(|value| (mean - value).powi(exponent))
-            .sum::<f64>()
-    };
+    let power = |exponent| without.iter().map(|value| (mean - value).powi(exponent)).sum::<f64>();
     let spread = power(2).powf(1.5);
-    if spread > 0.0 {
-        power(3) / (6.0 * spread)
-    } else {
-        0.0
-    }
+    if spread > 0.0 { power(3) / (6.0 * spread) } else { 0.0 }
 }
 
 /// The interval of the rounds, moved by how many of them lie below the value and by the skew.
@@ -206,10 +185,7 @@ fn corrected(value: f64, rounds: &[f64], skew: f64) -> Option<Interval> {
         let index = (moved * real(count)).floor() as usize;
         rounds[index.min(last)]
     };
-    Some(Interval {
-        low: end(0.025),
-        high: end(0.975),
-    })
+    Some(Interval { low: end(0.025), high: end(0.975) })
 }
 
 #[cfg(test)]
@@ -232,10 +208,7 @@ pub(super) mod tests {
         let block = |index: usize| index * BLOCKS / values.len();
         Sample::new(
             Percentile::NearestRank,
-            values
-                .iter()
-                .enumerate()
-                .map(|(index, &value)| (value, block(index))),
+            values.iter().enumerate().map(|(index, &value)| (value, block(index))),
         )
     }
 
@@ -299,10 +272,8 @@ pub(super) mod tests {
         let (mut hits, mut width, mut apart) = (0, 0.0, 0.0);
         for _ in 0..trials {
             let base: Vec<f64> = (0..300).map(|_| exponential(&mut rng)).collect();
-            let other: Vec<f64> = base
-                .iter()
-                .map(|value| 0.7 * value * (0.1 * gauss(&mut rng)).exp())
-                .collect();
+            let other: Vec<f64> =
+                base.iter().map(|value| 0.7 * value * (0.1 * gauss(&mut rng)).exp()).collect();
             let (base, other) = (blocked(&base), blocked(&other));
             let Interval { low, high } = other.ratio_interval(&base, Statistic::Mean).unwrap();
             hits += usize::from((low..=high).contains(&(0.7 * 0.005_f64.exp())));
@@ -312,10 +283,7 @@ pub(super) mod tests {
         }
         let coverage = real(hits) / f64::from(trials);
         assert!((coverage - 0.95).abs() < 0.03, "{coverage}");
-        assert!(
-            width < apart / 4.0,
-            "drawing both together does not help: {width} {apart}"
-        );
+        assert!(width < apart / 4.0, "drawing both together does not help: {width} {apart}");
     }
 
     #[test]
@@ -347,25 +315,13 @@ pub(super) mod tests {
 
     #[test]
     fn too_little_has_no_interval() {
-        assert_eq!(
-            Sample::new(Percentile::NearestRank, []).interval(Statistic::Mean),
-            None
-        );
+        assert_eq!(Sample::new(Percentile::NearestRank, []).interval(Statistic::Mean), None);
         assert_eq!(
             Sample::new(Percentile::NearestRank, [(1.0, 0), (2.0, 0)]).interval(Statistic::Mean),
             None
         );
-        let equal = Sample::new(
-            Percentile::NearestRank,
-            [(2.0, 0), (2.0, 1), (2.0, usize::MAX)],
-        );
-        assert_eq!(
-            equal.interval(Statistic::Mean),
-            Some(Interval {
-                low: 2.0,
-                high: 2.0
-            })
-        );
+        let equal = Sample::new(Percentile::NearestRank, [(2.0, 0), (2.0, 1), (2.0, usize::MAX)]);
+        assert_eq!(equal.interval(Statistic::Mean), Some(Interval { low: 2.0, high: 2.0 }));
         let tail = equal.interval(Statistic::Percentile(P99));
         assert_eq!(tail, equal.interval(Statistic::Mean));
     }

@@ -51,10 +51,7 @@ impl Percentile {
         let product = u128::from(above) * count as u128;
         let rank = match self {
             Self::NearestRank => product.div_ceil(u128::from(below)).saturating_sub(1),
-            #[expect(
-                clippy::cast_sign_loss,
-                reason = "a fraction of a count is not negative"
-            )]
+            #[expect(clippy::cast_sign_loss, reason = "a fraction of a count is not negative")]
             Self::ScriptFloat => (f64::from(above) / f64::from(below) * real(count)) as u128,
             Self::ScriptInteger => product / u128::from(below),
         };
@@ -110,10 +107,7 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (real(values.len()) * squares))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a count of values is far below 2^53"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a count of values is far below 2^53")]
 pub(crate) const fn real(count: usize) -> f64 {
     count as f64
 }
@@ -127,12 +121,8 @@ mod tests {
     #[test]
     fn each_rule_finds_its_own_tail() {
         let indices = |count| {
-            [
-                Percentile::NearestRank,
-                Percentile::ScriptFloat,
-                Percentile::ScriptInteger,
-            ]
-            .map(|rule| rule.rank(count, P99).unwrap())
+            [Percentile::NearestRank, Percentile::ScriptFloat, Percentile::ScriptInteger]
+                .map(|rule| rule.rank(count, P99).unwrap())
         };
         // Of 1 … 100 the 99th value is at 98; the scripts take the one after it.
         assert_eq!(indices(100), [98, 99, 99]);
@@ -154,11 +144,7 @@ mod tests {
 
     #[test]
     fn percentiles_stay_within_the_values() {
-        for rule in [
-            Percentile::NearestRank,
-            Percentile::ScriptFloat,
-            Percentile::ScriptInteger,
-        ] {
+        for rule in [Percentile::NearestRank, Percentile::ScriptFloat, Percentile::ScriptInteger] {
             assert_eq!(rule.of::<u64>(&[], HALF), None);
             assert_eq!(rule.of(&[3, 5, 9], Ratio::ZERO), Some(3));
             assert_eq!(rule.of(&[3, 5, 9], Ratio::ONE), Some(9));
@@ -174,14 +160,8 @@ mod tests {
     fn weights_count_as_so_many_values() {
         let mut values = [(9.0, 1.0), (3.0, 1.0), (5.0, 2.0)];
         assert_eq!(weighted_percentile(&mut values, HALF), Some(5.0));
-        assert_eq!(
-            weighted_percentile(&mut values, Ratio::new(1, 4).unwrap()),
-            Some(3.0)
-        );
-        assert_eq!(
-            weighted_percentile(&mut values, Ratio::new(3, 4).unwrap()),
-            Some(5.0)
-        );
+        assert_eq!(weighted_percentile(&mut values, Ratio::new(1, 4).unwrap()), Some(3.0));
+        assert_eq!(weighted_percentile(&mut values, Ratio::new(3, 4).unwrap()), Some(5.0));
         assert_eq!(weighted_percentile(&mut values, P99), Some(9.0));
         assert_eq!(weighted_percentile(&mut values, Ratio::ONE), Some(9.0));
         // 99 weights of 0.01 are 0.99, whatever their sum is rounded to.

@@ -7,10 +7,7 @@ use super::{Interval, mean, real, variance};
 pub fn interval(values: &[f64]) -> Option<Interval> {
     let (mean, variance) = (mean(values)?, variance(values)?);
     let reach = quantile(values.len() - 1) * (variance / real(values.len())).sqrt();
-    Some(Interval {
-        low: mean - reach,
-        high: mean + reach,
-    })
+    Some(Interval { low: mean - reach, high: mean + reach })
 }
 
 /// A ratio over pairs of runs.
@@ -34,24 +31,12 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
     let ratios: Vec<f64> = pairs.iter().map(|&(value, base)| value / base).collect();
     if ratios.iter().any(|&ratio| ratio <= 0.0) {
         let interval = interval(&ratios);
-        let floored = |Interval { low, high }| Interval {
-            low: f64::max(low, 0.0),
-            high,
-        };
-        return Some(Compared {
-            ratio: mean(&ratios)?,
-            interval: interval.map(floored),
-        });
+        let floored = |Interval { low, high }| Interval { low: f64::max(low, 0.0), high };
+        return Some(Compared { ratio: mean(&ratios)?, interval: interval.map(floored) });
     }
     let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let unwound = |Interval { low, high }| Interval {
-        low: low.exp(),
-        high: high.exp(),
-    };
-    Some(Compared {
-        ratio: mean(&logarithms)?.exp(),
-        interval: interval(&logarithms).map(unwound),
-    })
+    let unwound = |Interval { low, high }| Interval { low: low.exp(), high: high.exp() };
+    Some(Compared { ratio: mean(&logarithms)?.exp(), interval: interval(&logarithms).map(unwound) })
 }
 
 /// The value that a t-distributed one is below with probability 0.975.
@@ -89,25 +74,10 @@ mod tests {
 
     #[test]
     fn the_quantile_is_that_of_printed_tables() {
-        let printed = [
-            (1, 12.7062),
-            (2, 4.3027),
-            (20, 2.0860),
-            (21, 2.0796),
-            (30, 2.0423),
-        ];
-        let large = [
-            (60, 2.0003),
-            (120, 1.9799),
-            (1_000, 1.9623),
-            (10_000_000, 1.96),
-        ];
+        let printed = [(1, 12.7062), (2, 4.3027), (20, 2.0860), (21, 2.0796), (30, 2.0423)];
+        let large = [(60, 2.0003), (120, 1.9799), (1_000, 1.9623), (10_000_000, 1.96)];
         for (freedom, value) in printed.into_iter().chain(large) {
-            assert!(
-                near(quantile(freedom), value),
-                "{freedom}: {}",
-                quantile(freedom)
-            );
+            assert!(near(quantile(freedom), value), "{freedom}: {}", quantile(freedom));
         }
         assert!(quantile(0).is_nan());
     }

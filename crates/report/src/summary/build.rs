@@ -38,11 +38,7 @@ fn point(group: &Group<'_>, place: Option<usize>, estimates: Vec<Option<Estimate
         label: group.label.clone(),
         settings: group.settings.to_vec(),
         runs: u32::try_from(group.records.len()).unwrap_or(u32::MAX),
-        commands: group
-            .records
-            .iter()
-            .map(|record| record.run.command.clone())
-            .collect(),
+        commands: group.records.iter().map(|record| record.run.command.clone()).collect(),
         baseline: place,
         estimates,
         warnings: warn::of_point(group),
@@ -77,14 +73,9 @@ pub(super) fn estimates(
     baselines: &[Option<usize>],
 ) -> Vec<Option<Estimate>> {
     let found: Vec<Vec<Option<Found>>> = groups.iter().map(|group| group.found(column)).collect();
-    let measured = |place: usize| Measured {
-        group: &groups[place],
-        found: &found[place],
-    };
+    let measured = |place: usize| Measured { group: &groups[place], found: &found[place] };
     let places = (0..groups.len()).zip(baselines);
-    places
-        .map(|(place, base)| estimate(column, measured(place), base.map(measured)))
-        .collect()
+    places.map(|(place, base)| estimate(column, measured(place), base.map(measured))).collect()
 }
 
 fn estimate(
@@ -100,10 +91,7 @@ fn estimate(
         _ => (None, Method::None),
     };
     // Nothing that is measured is negative.
-    let interval = interval.map(|Interval { low, high }| Interval {
-        low: low.max(0.0),
-        high,
-    });
+    let interval = interval.map(|Interval { low, high }| Interval { low: low.max(0.0), high });
     let (low, high, method) = ends(interval, method);
     Some(Estimate {
         value: mean(&values)?,
@@ -126,17 +114,10 @@ fn relative(column: Column, point: Measured<'_>, baseline: Measured<'_>) -> Opti
         _ => (None, Method::None),
     };
     let (low, high, method) = ends(interval, method);
-    Some(Relative {
-        ratio,
-        low,
-        high,
-        method,
-    })
+    Some(Relative { ratio, low, high, method })
 }
 
 fn ends(interval: Option<Interval>, method: Method) -> (f64, f64, Method) {
-    interval.map_or(
-        (f64::NAN, f64::NAN, Method::None),
-        |Interval { low, high }| (low, high, method),
-    )
+    interval
+        .map_or((f64::NAN, f64::NAN, Method::None), |Interval { low, high }| (low, high, method))
 }

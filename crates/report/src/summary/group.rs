@@ -21,10 +21,7 @@ impl<'a> Group<'a> {
                 let first = &group.records[0].run;
                 let same = first.point == record.run.point && first.label == record.run.label;
                 alike += usize::from(same);
-                same && group
-                    .records
-                    .iter()
-                    .all(|other| other.run.seed != record.run.seed)
+                same && group.records.iter().all(|other| other.run.seed != record.run.seed)
             });
             match group {
                 Some(group) => group.records.push(record),
@@ -48,19 +45,14 @@ impl<'a> Group<'a> {
     }
 
     fn shared(&self, other: &Self) -> usize {
-        self.settings
-            .iter()
-            .filter(|setting| other.settings.contains(setting))
-            .count()
+        self.settings.iter().filter(|setting| other.settings.contains(setting)).count()
     }
 }
 
 /// The label, the settings and the runs of each point.
 pub(crate) fn grouped(records: &[Record]) -> Vec<(String, &[Setting], Vec<&Record>)> {
     let groups = Group::all(records).into_iter();
-    groups
-        .map(|group| (group.label, group.settings, group.records))
-        .collect()
+    groups.map(|group| (group.label, group.settings, group.records)).collect()
 }
 
 /// A point and what each of its runs gives for one column.
@@ -77,11 +69,7 @@ impl<'a> Measured<'a> {
             let mut bases = other.group.records.iter();
             let base = bases.position(|base| base.run.seed == run.run.seed)?;
             let values = (self.found[place]?.value, other.found[base]?.value);
-            Some(Pair {
-                run,
-                base: other.group.records[base],
-                values,
-            })
+            Some(Pair { run, base: other.group.records[base], values })
         };
         let records = self.group.records.iter().enumerate();
         records.filter_map(pair).collect()
@@ -101,31 +89,19 @@ pub(super) struct Pair<'a> {
 pub(super) fn baselines(groups: &[Group<'_>], name: &str) -> Vec<Option<usize>> {
     let name = name.trim();
     let any = |matches: &dyn Fn(&Group<'_>) -> bool| {
-        let places = groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| matches(group));
+        let places = groups.iter().enumerate().filter(|(_, group)| matches(group));
         let places: Vec<usize> = places.map(|(place, _)| place).collect();
         (!places.is_empty()).then_some(places)
     };
     let found = any(&|group| group.label.eq_ignore_ascii_case(name))
         .or_else(|| any(&|group| group.settings.iter().any(|setting| is_named(setting, name))))
         .or_else(|| {
-            any(&|group| {
-                group
-                    .label
-                    .split(',')
-                    .any(|part| part.trim().eq_ignore_ascii_case(name))
-            })
+            any(&|group| group.label.split(',').any(|part| part.trim().eq_ignore_ascii_case(name)))
         })
         .unwrap_or_default();
     let nearest = |group: &Group<'_>| {
         // The first of those that share most.
-        found
-            .iter()
-            .copied()
-            .rev()
-            .max_by_key(|&place| group.shared(&groups[place]))
+        found.iter().copied().rev().max_by_key(|&place| group.shared(&groups[place]))
     };
     groups.iter().map(nearest).collect()
 }

@@ -72,10 +72,7 @@ pub(super) struct Found {
 impl Measure {
     /// The measure of the whole network.
     pub(super) const fn whole(&'static self) -> Column {
-        Column {
-            measure: self,
-            slice: Slice::Whole,
-        }
+        Column { measure: self, slice: Slice::Whole }
     }
 }
 
@@ -109,9 +106,7 @@ impl Column {
             }
             Of::Probes(_) => {
                 // A block is a stretch of time, of all series: they stand one after the other.
-                let series = record
-                    .probes
-                    .chunk_by(|one, next| one.series == next.series);
+                let series = record.probes.chunk_by(|one, next| one.series == next.series);
                 let blocked = series.flat_map(|series| {
                     let block = |index| index * BLOCKS / series.len();
                     let probes = series.iter().enumerate();
@@ -191,9 +186,7 @@ pub(super) fn counted(record: &Record) -> impl Iterator<Item = Brief> {
 
 /// How many flows that count should have ended and did not.
 pub(super) fn unfinished(record: &Record) -> usize {
-    counted(record)
-        .filter(|flow| flow.bytes().is_some() && flow.fct_ps().is_none())
-        .count()
+    counted(record).filter(|flow| flow.bytes().is_some() && flow.fct_ps().is_none()).count()
 }
 
 /// Completion time divided by that in an empty network.
@@ -210,18 +203,12 @@ fn of_class(flow: &Brief, class: Class) -> Option<f64> {
     completion(flow).filter(|_| flow.class == class)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a figure for people needs no more than 53 bits")]
 pub(super) fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a figure for people needs no more than 53 bits")]
 fn count(number: u64) -> f64 {
     number as f64
 }
@@ -383,16 +370,11 @@ fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Value {
 fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
     let end = (1.0, distribution.max);
     let mut before = 0.0;
-    distribution
-        .quantiles
-        .iter()
-        .copied()
-        .chain([end])
-        .map(move |(probability, value)| {
-            let mass = (probability - before).max(0.0);
-            before = probability;
-            (value, mass)
-        })
+    distribution.quantiles.iter().copied().chain([end]).map(move |(probability, value)| {
+        let mass = (probability - before).max(0.0);
+        before = probability;
+        (value, mass)
+    })
 }
 
 /// Jain's index over the goodputs of flows that never end.
@@ -400,9 +382,7 @@ fn fairness(record: &Record, _: Option<u8>) -> Value {
     let endless = counted(record).filter(|flow| flow.bytes().is_none());
     let goodputs: Vec<f64> = endless.filter_map(|flow| goodput(&flow)).collect();
     let several = goodputs.len() > 1;
-    several
-        .then(|| Some((jain(&goodputs)?, goodputs.len())))
-        .flatten()
+    several.then(|| Some((jain(&goodputs)?, goodputs.len()))).flatten()
 }
 
 /// The part of the time in which an observed link, any of them, sent.

@@ -86,9 +86,7 @@ pub(super) fn queues(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Optio
 }
 
 fn records<'a>(groups: &'a [Group<'_>]) -> impl Iterator<Item = &'a Record> {
-    groups
-        .iter()
-        .flat_map(|group| group.records.iter().copied())
+    groups.iter().flat_map(|group| group.records.iter().copied())
 }
 
 fn breakdown<I: Iterator<Item = &'static Measure>>(
@@ -110,24 +108,13 @@ fn breakdown<I: Iterator<Item = &'static Measure>>(
     let metrics = all.filter(|metric| found.iter().any(|(_, (has, _))| has.contains(metric)));
     let metrics: Vec<_> = metrics.collect();
     let parts = found.into_iter().map(|((number, name), (has, points))| {
-        let places: Vec<Option<usize>> = metrics
-            .iter()
-            .map(|metric| has.iter().position(|own| own == metric))
-            .collect();
+        let places: Vec<Option<usize>> =
+            metrics.iter().map(|metric| has.iter().position(|own| own == metric)).collect();
         let spread = |point: Vec<_>| {
-            let estimates = places
-                .iter()
-                .map(|place| place.and_then(|place| point[place]));
+            let estimates = places.iter().map(|place| place.and_then(|place| point[place]));
             estimates.collect()
         };
-        Part {
-            number,
-            name,
-            points: points.into_iter().map(spread).collect(),
-        }
+        Part { number, name, points: points.into_iter().map(spread).collect() }
     });
-    Some(Breakdown {
-        parts: parts.collect(),
-        metrics,
-    })
+    Some(Breakdown { parts: parts.collect(), metrics })
 }

@@ -14,26 +14,14 @@ pub struct Extent {
 }
 
 impl From<Estimate> for Extent {
-    fn from(
-        Estimate {
-            value, low, high, ..
-        }: Estimate,
-    ) -> Self {
+    fn from(Estimate { value, low, high, .. }: Estimate) -> Self {
         Self { value, low, high }
     }
 }
 
 impl From<Relative> for Extent {
-    fn from(
-        Relative {
-            ratio, low, high, ..
-        }: Relative,
-    ) -> Self {
-        Self {
-            value: ratio,
-            low,
-            high,
-        }
+    fn from(Relative { ratio, low, high, .. }: Relative) -> Self {
+        Self { value: ratio, low, high }
     }
 }
 
@@ -82,11 +70,7 @@ mod tests {
     use super::*;
 
     fn extent(value: f64, reach: f64) -> Extent {
-        Extent {
-            value,
-            low: value - reach,
-            high: value + reach,
-        }
+        Extent { value, low: value - reach, high: value + reach }
     }
 
     fn ranks(better: Better, group: &[Extent]) -> Vec<Option<Rank>> {
@@ -105,11 +89,7 @@ mod tests {
         let expected = [Rank::Behind, Rank::Best].map(Some);
         assert_eq!(ranks(Better::Lower, &apart), expected);
         let all = [extent(1.2, 0.5), extent(1.0, 0.5)];
-        assert_eq!(
-            ranks(Better::Lower, &all),
-            [None, None],
-            "nobody is crowned"
-        );
+        assert_eq!(ranks(Better::Lower, &all), [None, None], "nobody is crowned");
     }
 
     #[test]

@@ -10,10 +10,7 @@ use crate::record::{
 use crate::statistics::Percentile;
 
 fn setting(key: &str, value: &str) -> Setting {
-    Setting {
-        key: key.to_owned(),
-        value: value.to_owned(),
-    }
+    Setting { key: key.to_owned(), value: value.to_owned() }
 }
 
 /// A run of a scheme at a load, without flows.
@@ -21,10 +18,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
     Record {
         run: Run {
             id: format!("{scheme}-{load}-{seed}"),
-            point: vec![
-                setting("switch.marking", scheme),
-                setting("traffic.0.load", load),
-            ],
+            point: vec![setting("switch.marking", scheme), setting("traffic.0.load", load)],
             label: format!("{scheme}, load {load}"),
             scheme: scheme.to_owned(),
             percentile: Percentile::default(),
@@ -77,26 +71,17 @@ fn flow(number: u32, class: Class, ms: u64) -> Flow {
 }
 
 fn with_flows(record: Record, flows: impl IntoIterator<Item = Flow>) -> Record {
-    Record {
-        flows: flows.into_iter().collect(),
-        ..record
-    }
+    Record { flows: flows.into_iter().collect(), ..record }
 }
 
 /// Small flows of these milliseconds.
 fn small(record: Record, ms: &[u64]) -> Record {
-    let flows = ms
-        .iter()
-        .zip(0..)
-        .map(|(&ms, number)| flow(number, Class::Small, ms));
+    let flows = ms.iter().zip(0..).map(|(&ms, number)| flow(number, Class::Small, ms));
     with_flows(record, flows)
 }
 
 fn get(summary: &Summary, point: usize, name: &str) -> Option<Estimate> {
-    let index = summary
-        .metrics
-        .iter()
-        .position(|metric| metric.name == name)?;
+    let index = summary.metrics.iter().position(|metric| metric.name == name)?;
     summary.points[point].estimates[index]
 }
 
@@ -168,10 +153,7 @@ fn only_flows_that_count_and_finished_have_times() {
     assert_eq!(get(&summary, 0, "fct_mean").unwrap().samples, 4);
     assert_eq!(get(&summary, 0, "queue_mean"), None, "there are no queues");
     let warnings = &summary.points[0].warnings;
-    assert!(
-        warnings[0].starts_with("1 of 5 flows (20.00 %) did not finish"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].starts_with("1 of 5 flows (20.00 %) did not finish"), "{warnings:?}");
 }
 
 #[test]
@@ -179,19 +161,10 @@ fn runs_of_a_point_give_their_mean_and_students_interval() {
     let runs = [1, 2, 3].map(|seed| small(run("tcn", "0.6", seed), &[u64::from(seed) * 2]));
     let summary = Summary::new(&runs, None);
     assert_eq!(summary.points.len(), 1);
-    let Estimate {
-        value,
-        low,
-        high,
-        method,
-        samples,
-        relative,
-    } = get(&summary, 0, "fct_mean").unwrap();
+    let Estimate { value, low, high, method, samples, relative } =
+        get(&summary, 0, "fct_mean").unwrap();
     // 2, 4 and 6 ms: mean 4, deviation 2, 4.3027 · 2 / √3 = 4.968; below zero is nothing.
-    assert!(
-        near(value, 0.004) && low == 0.0 && near(high, 0.008_968_4),
-        "{value} {low} {high}"
-    );
+    assert!(near(value, 0.004) && low == 0.0 && near(high, 0.008_968_4), "{value} {low} {high}");
     assert_eq!((method, samples, relative), (Method::Runs, 3, None));
     let point = &summary.points[0];
     assert_eq!((point.runs, point.commands.len()), (3, 3));
@@ -208,11 +181,7 @@ fn a_single_run_has_an_interval_from_its_blocks_and_its_counts_none() {
     assert!(low < mean.value && mean.value < high);
     let marks = get(&summary, 0, "marks").unwrap();
     assert_eq!((marks.method, marks.interval()), (Method::None, None));
-    assert!(
-        summary.warnings[0].contains("set runs = 5 or more"),
-        "{:?}",
-        summary.warnings
-    );
+    assert!(summary.warnings[0].contains("set runs = 5 or more"), "{:?}", summary.warnings);
 }
 
 #[test]
@@ -236,10 +205,7 @@ fn points_are_compared_seed_by_seed_with_the_one_most_like_them() {
             let relative = get(&summary, point, "fct_mean").unwrap().relative.unwrap();
             assert!(near(relative.ratio, ratio) && relative.method == Method::Runs);
             let (low, high) = relative.interval().unwrap();
-            assert!(
-                near(low, ratio) && near(high, ratio),
-                "seeds differ alike under both"
-            );
+            assert!(near(low, ratio) && near(high, ratio), "seeds differ alike under both");
         }
     }
     let summary = Summary::new(&runs, Some("codel, load 0.3"));
@@ -253,31 +219,21 @@ fn points_are_compared_seed_by_seed_with_the_one_most_like_them() {
     assert_eq!(summary.baseline, None);
     let warning =
         "no point is called red, so nothing is compared with it; there are: tcn, load 0.3;";
-    assert!(
-        summary.warnings[0].starts_with(warning),
-        "{:?}",
-        summary.warnings
-    );
+    assert!(summary.warnings[0].starts_with(warning), "{:?}", summary.warnings);
 }
 
 #[test]
 fn a_single_pair_is_compared_block_by_block() {
     let times: Vec<u64> = (1..=500).map(|n| 1 + n * n % 97).collect();
     let doubled: Vec<u64> = times.iter().map(|ms| ms * 2).collect();
-    let runs = [
-        small(run("a", "1", 1), &times),
-        small(run("b", "1", 1), &doubled),
-    ];
+    let runs = [small(run("a", "1", 1), &times), small(run("b", "1", 1), &doubled)];
     let summary = Summary::new(&runs, Some("a"));
     let relative = get(&summary, 1, "fct_small_p99").unwrap().relative.unwrap();
     assert!(near(relative.ratio, 2.0) && near(relative.low, 2.0) && near(relative.high, 2.0));
     assert_eq!(relative.method, Method::Blocks);
 
     // Flows that are not the same cannot be paired.
-    let runs = [
-        small(run("a", "1", 1), &times),
-        small(run("b", "1", 1), &doubled[1..]),
-    ];
+    let runs = [small(run("a", "1", 1), &times), small(run("b", "1", 1), &doubled[1..])];
     let summary = Summary::new(&runs, Some("a"));
     let relative = get(&summary, 1, "fct_mean").unwrap().relative.unwrap();
     assert_eq!((relative.method, relative.interval()), (Method::None, None));
@@ -298,11 +254,7 @@ fn queue(mean: f64, quantiles: &[(f64, f64)], max: f64) -> Queue {
         queue: 0,
         sent: 0,
         sent_bytes: 0,
-        bytes: Distribution {
-            mean,
-            max,
-            quantiles: quantiles.to_vec(),
-        },
+        bytes: Distribution { mean, max, quantiles: quantiles.to_vec() },
         packets: Distribution::default(),
         wait_ps: Distribution::default(),
         marks: BTreeMap::new(),
@@ -344,13 +296,8 @@ fn links_probes_and_endless_flows_have_their_numbers() {
         paused_by_class: BTreeMap::new(),
     };
     record.links = vec![link(0.25), link(f64::NAN), link(0.75)];
-    record.probes = (1..=200)
-        .map(|us| Probe {
-            series: 0,
-            at_ps: us,
-            rtt_ps: us * 1_000_000,
-        })
-        .collect();
+    record.probes =
+        (1..=200).map(|us| Probe { series: 0, at_ps: us, rtt_ps: us * 1_000_000 }).collect();
     let endless = |number, goodput| Flow {
         bytes: None,
         fct_ps: None,
@@ -363,17 +310,9 @@ fn links_probes_and_endless_flows_have_their_numbers() {
     assert!(near(value("utilisation"), 0.5));
     assert!(near(value("rtt_mean"), 100.5e-6) && near(value("rtt_p99"), 198e-6));
     assert!(near(value("goodput"), 2_000.0) && near(value("fairness"), 0.8));
-    assert_eq!(
-        get(&summary, 0, "unfinished"),
-        None,
-        "nothing could have finished"
-    );
+    assert_eq!(get(&summary, 0, "unfinished"), None, "nothing could have finished");
     assert_eq!(get(&summary, 0, "fct_mean"), None);
-    assert!(
-        summary.points[0].warnings.is_empty(),
-        "{:?}",
-        summary.points[0].warnings
-    );
+    assert!(summary.points[0].warnings.is_empty(), "{:?}", summary.points[0].warnings);
 }
 
 /// A run of 10 ms in which two classes of links were paused.
@@ -400,10 +339,7 @@ fn paused() -> Record {
 }
 
 fn of_link(link: &str, class: u8) -> LinkClass {
-    LinkClass {
-        link: link.to_owned(),
-        class,
-    }
+    LinkClass { link: link.to_owned(), class }
 }
 
 #[test]
@@ -417,10 +353,7 @@ fn pauses_are_summed_up_in_all_and_by_class() {
     assert!(near(value("pause_longest"), 0.004));
     let services = summary.services.as_ref().unwrap();
     assert!(near(value_of(services, 3, 0, "pauses").unwrap(), 250.0));
-    assert!(near(
-        value_of(services, 3, 0, "pause_longest").unwrap(),
-        0.003
-    ));
+    assert!(near(value_of(services, 3, 0, "pause_longest").unwrap(), 0.003));
     assert!(near(value_of(services, 0, 0, "pauses").unwrap(), 0.0));
     // Where nobody is ever paused, there is nothing to say of it.
     let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1; 1_000])], None);
@@ -462,11 +395,7 @@ fn storms_and_deadlocks_are_warned_of() {
     let mut record = paused();
     let pauses = record.pauses.as_mut().unwrap();
     pauses.storm_ps = 4 * MS;
-    assert_eq!(
-        warnings(record.clone()).len(),
-        0,
-        "as long as allowed is no storm"
-    );
+    assert_eq!(warnings(record.clone()).len(), 0, "as long as allowed is no storm");
     record.pauses.as_mut().unwrap().deadlocks = vec![Deadlock {
         cycle: vec![of_link("a>b", 3), of_link("b>a", 4)],
         behind: vec![of_link("h>a", 3)],
@@ -488,23 +417,16 @@ fn runs_without_an_end_are_named() {
     stopped.run.end = End::Interrupted;
     let summary = Summary::new(&[stalled, stopped], None);
     let warnings = &summary.points[0].warnings;
-    assert!(
-        warnings[0].contains("seed 1 stalled (port 3 is paused)"),
-        "{warnings:?}"
-    );
-    assert!(
-        warnings[1].contains("seed 2 was interrupted"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].contains("seed 1 stalled (port 3 is paused)"), "{warnings:?}");
+    assert!(warnings[1].contains("seed 2 was interrupted"), "{warnings:?}");
     assert_eq!(warnings.len(), 2);
 }
 
 #[test]
 fn tails_of_few_flows_are_not_trusted() {
     let warnings = |flows: usize, runs: u32| {
-        let runs: Vec<_> = (1..=runs)
-            .map(|seed| small(run("tcn", "0.6", seed), &vec![1; flows]))
-            .collect();
+        let runs: Vec<_> =
+            (1..=runs).map(|seed| small(run("tcn", "0.6", seed), &vec![1; flows])).collect();
         Summary::new(&runs, None).points[0].warnings.clone()
     };
     assert!(warnings(99, 20)[0].contains("rests on 99 flows in a run"));
@@ -518,10 +440,7 @@ fn a_run_in_which_no_flow_counts_is_named() {
     let mut record = small(run("tcn", "0.6", 7), &[1]);
     record.flows[0].counts = false;
     let warnings = &Summary::new(&[record], None).points[0].warnings;
-    assert!(
-        warnings[0].starts_with("no flow of the run with seed 7 counts"),
-        "{warnings:?}"
-    );
+    assert!(warnings[0].starts_with("no flow of the run with seed 7 counts"), "{warnings:?}");
 }
 
 /// Two thousand flows with random slowdowns around a level that may change with the flow's number.
@@ -532,21 +451,14 @@ fn drifting(seed: u32, level: fn(u32) -> f64) -> Record {
         let slowdown = level(number) * (1.0 + 10.0 * noise.powi(4));
         #[expect(clippy::cast_sign_loss, reason = "a slowdown is not negative")]
         let fct = (slowdown * 1e9) as u64;
-        Flow {
-            fct_ps: Some(fct),
-            ideal_ps: Some(MS),
-            ..flow(number, Class::Small, 1)
-        }
+        Flow { fct_ps: Some(fct), ideal_ps: Some(MS), ..flow(number, Class::Small, 1) }
     });
     with_flows(run("tcn", "0.6", seed), flows)
 }
 
 fn has_trend(records: &[Record]) -> bool {
     let summary = Summary::new(records, None);
-    summary.points[0]
-        .warnings
-        .iter()
-        .any(|warning| warning.contains("raise measure.warm_up"))
+    summary.points[0].warnings.iter().any(|warning| warning.contains("raise measure.warm_up"))
 }
 
 #[test]
@@ -556,16 +468,9 @@ fn a_warm_up_that_is_too_short_is_noticed() {
     assert!(has_trend(&[1, 2, 3].map(|seed| drifting(seed, filling))));
     let summary = Summary::new(&[drifting(1, filling)], None);
     let warning = summary.points[0].warnings.last().unwrap();
-    assert!(
-        warning.contains("% less time than the next ones"),
-        "{warning}"
-    );
+    assert!(warning.contains("% less time than the next ones"), "{warning}");
     // What changes only while the network empties is no matter of the warm-up.
-    assert!(!has_trend(&[drifting(1, |number| if number > 1_700 {
-        0.5
-    } else {
-        1.0
-    })]));
+    assert!(!has_trend(&[drifting(1, |number| if number > 1_700 { 0.5 } else { 1.0 })]));
 }
 
 /// The number of flows that a warning about the warm-up names.
@@ -608,10 +513,7 @@ fn a_network_that_never_settles_gets_no_number() {
     let growing = |number: u32| 1.0 + f64::from(number) / 500.0;
     let summary = Summary::new(&[drifting(1, growing)], None);
     let warning = summary.points[0].warnings.last().unwrap();
-    assert!(
-        warning.contains("raise measure.warm_up_flows until this is gone"),
-        "{warning}"
-    );
+    assert!(warning.contains("raise measure.warm_up_flows until this is gone"), "{warning}");
     assert!(warning.contains("half of the 2000 flows"), "{warning}");
 }
 
@@ -628,9 +530,7 @@ fn two_runs_warn_as_one_does() {
 
 #[test]
 fn a_network_that_has_settled_is_seldom_blamed() {
-    let alarms = (0..300)
-        .filter(|&seed| has_trend(&[drifting(seed, |_| 1.0)]))
-        .count();
+    let alarms = (0..300).filter(|&seed| has_trend(&[drifting(seed, |_| 1.0)])).count();
     assert!(alarms <= 3, "{alarms} of 300");
 }
 
@@ -658,15 +558,9 @@ fn classes_of_service_have_their_own_times_and_shares() {
         of(0, Class::Small, 3),
         of(2, Class::Small, 6),
         of(2, Class::Large, 10),
-        Flow {
-            fct_ps: None,
-            ..of(2, Class::Large, 50)
-        },
+        Flow { fct_ps: None, ..of(2, Class::Large, 50) },
         // It began in the warm-up: a class that has only such flows is none.
-        Flow {
-            counts: false,
-            ..of(7, Class::Small, 1)
-        },
+        Flow { counts: false, ..of(7, Class::Small, 1) },
     ];
     let run = with_flows(run("tcn", "0.6", 1), flows);
     let summary = Summary::new(&[run], None);
@@ -683,10 +577,7 @@ fn classes_of_service_have_their_own_times_and_shares() {
     // 4 of the 20 KB that finished.
     assert!(near(value(0, "byte_share").unwrap(), 0.2));
     assert!(near(value(2, "byte_share").unwrap(), 0.8));
-    assert_eq!(
-        (value(0, "marks"), value(2, "marks")),
-        (Some(4.0), Some(6.0))
-    );
+    assert_eq!((value(0, "marks"), value(2, "marks")), (Some(4.0), Some(6.0)));
     assert_eq!(value(2, "unfinished"), Some(1.0));
     assert_eq!(value(2, "goodput_share"), None, "no flow was observed");
 
@@ -737,12 +628,7 @@ fn queues_of_a_number_are_taken_together() {
         ..queue(100.0 * f64::from(number), &[(1.0, 200.0)], 200.0)
     };
     let mut record = run("tcn", "0.6", 1);
-    record.queues = vec![
-        of(0, 100, 1.0),
-        of(1, 100, 4.0),
-        of(1, 200, 7.0),
-        of(2, 0, 0.0),
-    ];
+    record.queues = vec![of(0, 100, 1.0), of(1, 100, 4.0), of(1, 200, 7.0), of(2, 0, 0.0)];
     let summary = Summary::new(&[record], None);
     let queues = summary.queues.as_ref().unwrap();
     assert_eq!(queues.parts.len(), 2, "the last one was never used");
@@ -755,16 +641,8 @@ fn queues_of_a_number_are_taken_together() {
 
 #[test]
 fn bins_of_ones_own_have_their_numbers() {
-    let flow_of = |bytes, ms| Flow {
-        bytes: Some(bytes),
-        ..flow(0, Class::Small, ms)
-    };
-    let flows = [
-        flow_of(1_000, 2),
-        flow_of(10_000, 4),
-        flow_of(10_001, 8),
-        flow_of(100_001, 16),
-    ];
+    let flow_of = |bytes, ms| Flow { bytes: Some(bytes), ..flow(0, Class::Small, ms) };
+    let flows = [flow_of(1_000, 2), flow_of(10_000, 4), flow_of(10_001, 8), flow_of(100_001, 16)];
     let mut run = with_flows(run("tcn", "0.6", 1), flows);
     run.run.bins = vec![10_000, 100_000];
     let summary = Summary::new(&[run], None);

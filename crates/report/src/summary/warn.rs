@@ -137,9 +137,7 @@ fn time(ps: u64) -> String {
 /// Small flows that spend their time in queues of hosts.
 fn waits_at_hosts(group: &Group<'_>) -> Option<String> {
     let shares = group.records.iter();
-    let most = shares
-        .filter_map(|record| record.counters.host_wait_percent)
-        .max()?;
+    let most = shares.filter_map(|record| record.counters.host_wait_percent).max()?;
     Some(format!(
         "the slowest small flows spend {most} % of their time in the queue of their own host, before the \
          first switch, which no marking scheme changes; set transport.qdisc = \"fq\", as Linux hosts have \
@@ -166,15 +164,9 @@ fn left_over(group: &Group<'_>) -> Option<String> {
 fn too_few(group: &Group<'_>) -> Vec<String> {
     let of = |what: &str, takes: fn(&Brief) -> bool| {
         let finished = |record: &Record| {
-            counted(record)
-                .filter(|flow| flow.fct_ps().is_some() && takes(flow))
-                .count()
+            counted(record).filter(|flow| flow.fct_ps().is_some() && takes(flow)).count()
         };
-        let counts: Vec<usize> = group
-            .records
-            .iter()
-            .map(|record| finished(record))
-            .collect();
+        let counts: Vec<usize> = group.records.iter().map(|record| finished(record)).collect();
         let (least, all) = (counts.iter().copied().min()?, counts.iter().sum::<usize>());
         let advice = "measure longer or set more runs";
         if all == 0 {
@@ -217,11 +209,8 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
 /// a network that empties. Slowdowns are compared, in logarithms and by means of blocks: sizes, a few
 /// giants and neighbours that are alike then do not pass for a trend.
 fn trend(group: &Group<'_>) -> Option<String> {
-    let runs: Vec<Vec<Option<f64>>> = group
-        .records
-        .iter()
-        .map(|record| block_means(record))
-        .collect();
+    let runs: Vec<Vec<Option<f64>>> =
+        group.records.iter().map(|record| block_means(record)).collect();
     let of = |blocks: Range<usize>| -> Vec<f64> {
         let runs = runs.iter().flat_map(|means| &means[blocks.clone()]);
         runs.copied().flatten().collect()
@@ -270,11 +259,7 @@ fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
             let flow = counted(record).nth((blocks * count).div_ceil(BLOCKS))?;
             Some(flow.number)
         };
-        group
-            .records
-            .iter()
-            .filter_map(|record| first(record))
-            .max()
+        group.records.iter().filter_map(|record| first(record)).max()
     });
     match flows {
         Some(flows) => format!(
@@ -309,10 +294,7 @@ fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
     };
     // Something is to be cut, or there would be no trend; of fewer than five no variance is worth much.
     let cuts = 1..series.len().saturating_sub(4);
-    let best = cuts
-        .filter_map(error)
-        .min_by(|a, b| a.1.total_cmp(&b.1))
-        .map(|(cut, _)| cut)?;
+    let best = cuts.filter_map(error).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(cut, _)| cut)?;
     (best < series.len() / 2).then(|| series[best].0)
 }
 

@@ -34,10 +34,7 @@ fn seen(name: &str, page: &str) -> Vec<String> {
     let page = page.replacen("</body>", &steps, 1);
     fs::write(&file, page).unwrap();
     let text = printed(&mut begun(&dir.join("profile"), (1200, 900)), &file);
-    between(&text, "<pre id=\"seen\">", "</pre>")
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    between(&text, "<pre id=\"seen\">", "</pre>").lines().map(str::to_owned).collect()
 }
 
 /// What stands between two texts, of which the steps write the first.
@@ -59,11 +56,7 @@ pub(super) fn begun(profile: &Path, (width, height): (u32, u32)) -> Command {
             "--no-first-run",
             "--hide-scrollbars",
         ])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--window-size={width},{height}"))
         .arg(format!("--user-data-dir={}", profile.display()));
     command
@@ -78,20 +71,13 @@ pub(super) fn printed(command: &mut Command, file: &Path) -> String {
         .arg(address)
         .output()
         .expect("chromium is installed; on Debian: apt-get install chromium");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 fn check(name: &str, page: &Page) {
     let seen = seen(name, &page.render());
-    let wrong: Vec<&String> = seen
-        .iter()
-        .filter(|line| !line.starts_with("ok "))
-        .collect();
+    let wrong: Vec<&String> = seen.iter().filter(|line| !line.starts_with("ok ")).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(seen.len() > 20, "{seen:#?}");
 }

@@ -48,11 +48,7 @@ fn measured(dir: &Path, page: &str, width: u32, ground: Ground) -> Vec<String> {
     let mut screenshot = std::ffi::OsString::from("--screenshot=");
     screenshot.push(&picture);
     let text = super::browser::printed(command.arg(screenshot), &file);
-    assert!(
-        ink(&fs::read(&picture).unwrap()) > 0.002,
-        "{} is blank",
-        picture.display()
-    );
+    assert!(ink(&fs::read(&picture).unwrap()) > 0.002, "{} is blank", picture.display());
     let lines = between(&text, "<pre id=\"seen\" hidden=\"\">", "</pre>");
     let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();
     let theme = format!("{ground:?}").to_lowercase();
@@ -129,16 +125,8 @@ fn figure(number: usize) -> Shown {
         y: Axis::linear("99th percentile of small flows", "s"),
         lines: vec![
             line(0, "TCN", Origin::Measured),
-            line(
-                1,
-                "per-queue RED with the standard threshold",
-                Origin::Measured,
-            ),
-            line(
-                1,
-                "per-queue RED with the standard threshold (paper)",
-                Origin::Published,
-            ),
+            line(1, "per-queue RED with the standard threshold", Origin::Measured),
+            line(1, "per-queue RED with the standard threshold (paper)", Origin::Published),
         ],
         notes: Vec::new(),
         commands: vec!["tidegate run".into()],
@@ -170,10 +158,7 @@ fn figure(number: usize) -> Shown {
             "What was cut",
             vec![
                 "measure.some_long_key=\"1000000us\"; traffic.0.flows=5000".into(),
-                format!(
-                    "nine in ten (--set transport.host_delay.values=[{}])",
-                    "70us,".repeat(40)
-                ),
+                format!("nine in ten (--set transport.host_delay.values=[{}])", "70us,".repeat(40)),
             ],
         )],
         command: format!("tidegate reproduce tcn-f{number} --quick"),
@@ -184,26 +169,15 @@ fn figure(number: usize) -> Shown {
 #[test]
 fn nothing_of_the_gallery_is_clipped_at_any_width() {
     let figures: Vec<Shown> = (1..=12).map(figure).collect();
-    let facts = [
-        "tidegate 0.1.0 0123456789ab".to_owned(),
-        "20 figures".to_owned(),
-    ];
+    let facts = ["tidegate 0.1.0 0123456789ab".to_owned(), "20 figures".to_owned()];
     let headlines = [Headlines {
         title: "TCN: what became of its main claims".into(),
-        claims: figures[0]
-            .claims
-            .iter()
-            .map(|row| ("tcn-f1".to_owned(), row.clone()))
-            .collect(),
+        claims: figures[0].claims.iter().map(|row| ("tcn-f1".to_owned(), row.clone())).collect(),
     }];
     let gallery = Gallery {
         title: "Published figures, run again",
         facts: &facts,
-        verdicts: &[
-            ("reproduced", 20),
-            ("same direction, other size", 20),
-            ("not run", 20),
-        ],
+        verdicts: &[("reproduced", 20), ("same direction, other size", 20), ("not run", 20)],
         headlines: &headlines,
         figures: &figures,
     };

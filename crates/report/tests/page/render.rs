@@ -12,12 +12,8 @@ use super::sample;
 
 fn rendered(title: &str, manifest: &Manifest, records: &[Record]) -> String {
     let summary = Summary::new(records, Some("queue-red"));
-    let page = Page {
-        title,
-        manifests: std::slice::from_ref(manifest),
-        records,
-        summary: &summary,
-    };
+    let page =
+        Page { title, manifests: std::slice::from_ref(manifest), records, summary: &summary };
     page.render()
 }
 
@@ -44,17 +40,12 @@ fn a_page_of_a_usual_sweep_is_small_and_the_same_every_time() {
 
 #[test]
 fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
-    let loads: Vec<String> = (1..=18)
-        .map(|n| format!("{:.2}", f64::from(n) / 20.0))
-        .collect();
+    let loads: Vec<String> = (1..=18).map(|n| format!("{:.2}", f64::from(n) / 20.0)).collect();
     let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
     let (manifest, records) = sample::sweep(18, &loads, 1);
     let page = rendered("Large", &manifest, &records);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
-    assert!(
-        page.contains("to keep the page small"),
-        "what is left out is stated"
-    );
+    assert!(page.contains("to keep the page small"), "what is left out is stated");
 }
 
 #[test]
@@ -75,26 +66,13 @@ fn names_that_look_like_markup_mean_themselves() {
         record.series.traces[2].of = nasty.to_owned();
     }
     let page = rendered(nasty, &manifest, &records);
-    assert_eq!(
-        page.matches("<script").count(),
-        2,
-        "the data and the script"
-    );
+    assert_eq!(page.matches("<script").count(), 2, "the data and the script");
     assert_eq!(page.matches("</script").count(), 2);
     assert!(!page.contains("<!--"));
     assert_eq!(data(&page)["title"], nasty);
     let summary = Summary::new(&records, None);
-    let page = Page {
-        title: nasty,
-        manifests: &[manifest],
-        records: &records,
-        summary: &summary,
-    };
-    for panel in page
-        .sections()
-        .into_iter()
-        .flat_map(|section| section.panels)
-    {
+    let page = Page { title: nasty, manifests: &[manifest], records: &records, summary: &summary };
+    for panel in page.sections().into_iter().flat_map(|section| section.panels) {
         let file_safe = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
         assert!(panel.chart.id.chars().all(file_safe), "{}", panel.chart.id);
     }
@@ -128,14 +106,7 @@ fn the_network_its_hosts_and_its_load_stand_at_the_top() {
 fn a_page_loads_nothing() {
     let (manifest, records) = sample::sweep(1, &["0.3"], 1);
     let page = rendered("One run", &manifest, &records);
-    for leak in [
-        "src=",
-        "href=\"http",
-        "@import",
-        "url(http",
-        "fetch(",
-        "import(",
-    ] {
+    for leak in ["src=", "href=\"http", "@import", "url(http", "fetch(", "import("] {
         assert!(!page.contains(leak), "{leak}");
     }
     assert!(page.contains("default-src 'none'"));
@@ -160,12 +131,8 @@ fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
             }
         }
     }
-    for kind in [
-        "fct-small-p99",
-        "cdf-fct-small-0.8",
-        "cdf-slowdown-large-0.3",
-        "queue-marks-0.5",
-    ] {
+    for kind in ["fct-small-p99", "cdf-fct-small-0.8", "cdf-slowdown-large-0.3", "queue-marks-0.5"]
+    {
         assert!(names.contains(kind), "{kind} is missing from {names:?}");
     }
 }
@@ -196,19 +163,11 @@ fn the_table_marks_the_best_of_each_group() {
 fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
     let (manifest, records) = sample::sweep(2, &["0.6"], 2);
     let summary = Summary::new(&records, None);
-    let page = Page {
-        title: "Figures",
-        manifests: &[manifest],
-        records: &records,
-        summary: &summary,
-    };
+    let page =
+        Page { title: "Figures", manifests: &[manifest], records: &records, summary: &summary };
     let dir = folder("figures");
     let files = figures::write(&dir, &page, Titles::Shown).unwrap();
-    let panels = page
-        .sections()
-        .iter()
-        .map(|section| section.panels.len())
-        .sum::<usize>();
+    let panels = page.sections().iter().map(|section| section.panels.len()).sum::<usize>();
     assert_eq!(files.len(), 3 * panels);
     for file in &files {
         let bytes = fs::read(file).unwrap();
@@ -227,11 +186,7 @@ fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
     let chart = page.chart_of("fct_mean").into_iter();
     figures::write_charts(&dir, chart, Titles::LeftOut).unwrap();
     let bare = fs::read_to_string(dir.join("fct-mean.svg")).unwrap();
-    assert_eq!(
-        bare.matches("FCT, overall mean").count(),
-        1,
-        "the axis has it"
-    );
+    assert_eq!(bare.matches("FCT, overall mean").count(), 1, "the axis has it");
 }
 
 /// The lines of a chart of the page, by their names.
@@ -252,13 +207,7 @@ fn a_line_is_broken_where_another_was_run_and_it_was_not() {
     assert_eq!(lines[1]["name"], "codel");
     assert_eq!(lines[1]["x"].as_array().unwrap().len(), 3);
     assert!(lines[1]["y"][1].is_null() && lines[1]["y"][2].is_number());
-    assert!(
-        lines[0]["y"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(serde_json::Value::is_number)
-    );
+    assert!(lines[0]["y"].as_array().unwrap().iter().all(serde_json::Value::is_number));
 }
 
 #[test]
@@ -301,13 +250,6 @@ fn a_warning_whose_numbers_differ_is_reported_once() {
     let begin = page.find("Read with care").unwrap();
     let warnings = &page[begin..begin + page[begin..].find("</section>").unwrap()];
     let (shown, _) = warnings.split_once("<details>").unwrap();
-    assert_eq!(
-        shown.matches("the p99 of small flows").count(),
-        1,
-        "{shown}"
-    );
-    assert!(
-        warnings.contains("and alike in 6 of 6 settings"),
-        "{warnings}"
-    );
+    assert_eq!(shown.matches("the p99 of small flows").count(), 1, "{shown}");
+    assert!(warnings.contains("and alike in 6 of 6 settings"), "{warnings}");
 }

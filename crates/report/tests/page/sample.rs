@@ -44,20 +44,10 @@ pub(super) fn sweep(schemes: usize, loads: &[&str], seeds: u32) -> (Manifest, Ve
     let mut records = Vec::new();
     for (number, scheme) in SCHEMES.iter().cycle().take(schemes).enumerate() {
         let again = number / SCHEMES.len();
-        let name = if again == 0 {
-            scheme.0.to_owned()
-        } else {
-            format!("{}-{again}", scheme.0)
-        };
+        let name = if again == 0 { scheme.0.to_owned() } else { format!("{}-{again}", scheme.0) };
         for load in loads {
             for replication in 0..seeds {
-                records.push(record(
-                    &name,
-                    (scheme.1, scheme.2),
-                    load,
-                    replication,
-                    loads.len(),
-                ));
+                records.push(record(&name, (scheme.1, scheme.2), load, replication, loads.len()));
             }
         }
     }
@@ -105,11 +95,9 @@ fn record(
 ) -> Record {
     let seed = u64::from(replication) + 1;
     let busy: f64 = load.parse().unwrap();
-    let hash = scheme
-        .bytes()
-        .fold(seed * 1000 + (busy * 100.0) as u64, |sum, byte| {
-            sum.wrapping_mul(31).wrapping_add(u64::from(byte))
-        });
+    let hash = scheme.bytes().fold(seed * 1000 + (busy * 100.0) as u64, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(u64::from(byte))
+    });
     let mut chance = Chance(hash);
     let mut point = vec![setting("switch.marking.kind", scheme)];
     let mut label = scheme.to_owned();
@@ -118,9 +106,8 @@ fn record(
         label = format!("{scheme}, load {load}");
     }
     let delay = 60e-6 * wait * busy / (1.05 - busy);
-    let flows: Vec<Flow> = (0..800)
-        .map(|number| flow(&mut chance, number, busy, delay, large))
-        .collect();
+    let flows: Vec<Flow> =
+        (0..800).map(|number| flow(&mut chance, number, busy, delay, large)).collect();
     let timeouts = flows.iter().map(|flow| u64::from(flow.timeouts)).sum();
     let marks = (20_000.0 * busy * busy * (1.4 - wait) * (1.0 + chance.next() / 10.0)) as u64;
     Record {
@@ -152,9 +139,7 @@ fn record(
             host_wait_percent: None,
             engine: BTreeMap::new(),
         },
-        queues: (0..4)
-            .map(|host| queue(&mut chance, scheme, host, delay, marks))
-            .collect(),
+        queues: (0..4).map(|host| queue(&mut chance, scheme, host, delay, marks)).collect(),
         links: (0..4)
             .map(|host| Link {
                 name: format!("leaf0>host{host}"),
@@ -225,19 +210,14 @@ fn flow(chance: &mut Chance, number: u32, busy: f64, delay: f64, large: f64) -> 
 
 fn queue(chance: &mut Chance, scheme: &str, host: u32, delay: f64, marks: u64) -> Queue {
     let spread = |mean: f64| {
-        let shares = (0..=50)
-            .map(|n| f64::from(n) / 50.0)
-            .chain([0.995, 0.999, 0.9999]);
+        let shares = (0..=50).map(|n| f64::from(n) / 50.0).chain([0.995, 0.999, 0.9999]);
         let mut shares: Vec<f64> = shares.collect();
         shares.sort_by(f64::total_cmp);
         let value = |share: f64| -mean * (1.0 - share * 0.99995).ln();
         Distribution {
             mean,
             max: value(1.0),
-            quantiles: shares
-                .into_iter()
-                .map(|share| (share, value(share)))
-                .collect(),
+            quantiles: shares.into_iter().map(|share| (share, value(share))).collect(),
         }
     };
     let bytes = delay * 10e9 / 8.0 * (0.9 + 0.2 * chance.next());
@@ -280,35 +260,17 @@ fn series(chance: &mut Chance, delay: f64) -> Series {
     for flow in 0..3 {
         let mut values = saw(120_000.0, 0.02);
         // The flow is over before the end.
-        values
-            .iter_mut()
-            .skip(samples * (5 + flow) / 8)
-            .for_each(|value| *value = f64::NAN);
+        values.iter_mut().skip(samples * (5 + flow) / 8).for_each(|value| *value = f64::NAN);
         traces.push(trace(&format!("flow {flow}"), Quantity::Window, values));
-        traces.push(trace(
-            &format!("flow {flow}"),
-            Quantity::Goodput,
-            saw(4e9, 0.3),
-        ));
+        traces.push(trace(&format!("flow {flow}"), Quantity::Goodput, saw(4e9, 0.3)));
     }
-    Series {
-        from_ps: 0,
-        interval_ps: 10_000_000,
-        traces,
-    }
+    Series { from_ps: 0, interval_ps: 10_000_000, traces }
 }
 
 fn trace(of: &str, quantity: Quantity, values: Vec<f64>) -> Trace {
-    Trace {
-        of: of.to_owned(),
-        quantity,
-        values,
-    }
+    Trace { of: of.to_owned(), quantity, values }
 }
 
 fn setting(key: &str, value: &str) -> Setting {
-    Setting {
-        key: key.to_owned(),
-        value: value.to_owned(),
-    }
+    Setting { key: key.to_owned(), value: value.to_owned() }
 }

@@ -15,19 +15,11 @@ fn rows<Row>(fields: &[Field<Row>]) -> Vec<String> {
 #[test]
 fn the_reference_describes_every_column_of_every_table() {
     let quantity = |quantity: Quantity| {
-        let unit = if quantity.unit().is_empty() {
-            "–"
-        } else {
-            quantity.unit()
-        };
+        let unit = if quantity.unit().is_empty() { "–" } else { quantity.unit() };
         format!("| `{}` | {unit} | ", quantity.name())
     };
     let metric = |metric: Metric| {
-        let unit = if metric.unit.is_empty() {
-            "–"
-        } else {
-            metric.unit
-        };
+        let unit = if metric.unit.is_empty() { "–" } else { metric.unit };
         format!("| `{}` | {} | {unit} | ", metric.name, metric.title)
     };
     let origin = ORIGIN.map(|(name, kind, doc)| format!("| `{name}` | {kind} | {doc} |\n"));
@@ -48,9 +40,6 @@ fn the_reference_describes_every_column_of_every_table() {
         .chain(Metric::of_queues())
         .map(metric);
     for row in tables.into_iter().chain(quantities).chain(metrics) {
-        assert!(
-            REFERENCE.contains(&row),
-            "docs/reference/results.md lacks the row\n{row}"
-        );
+        assert!(REFERENCE.contains(&row), "docs/reference/results.md lacks the row\n{row}");
     }
 }

@@ -53,11 +53,7 @@ fn read(file: &Path) -> Vec<String> {
 }
 
 fn run(script: &str, file: &Path) -> Vec<String> {
-    let output = Command::new(python())
-        .args(["-c", script])
-        .arg(file)
-        .output()
-        .unwrap();
+    let output = Command::new(python()).args(["-c", script]).arg(file).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {errors}", file.display());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -73,11 +69,7 @@ fn maybe(number: Option<u64>) -> String {
 }
 
 fn bits(value: f64) -> String {
-    if value.is_nan() {
-        "null".to_owned()
-    } else {
-        format!("{:016x}", value.to_bits())
-    }
+    if value.is_nan() { "null".to_owned() } else { format!("{:016x}", value.to_bits()) }
 }
 
 /// The columns that say which run a row belongs to, and their cells in each row.
@@ -92,12 +84,7 @@ const ORIGIN: [&str; 6] = [
 
 fn origin(record: &Record) -> Vec<String> {
     let run = &record.run;
-    let mut cells = vec![
-        "0".to_owned(),
-        quoted(&run.label),
-        quoted(&run.scheme),
-        run.seed.clone(),
-    ];
+    let mut cells = vec!["0".to_owned(), quoted(&run.label), quoted(&run.scheme), run.seed.clone()];
     cells.extend(run.point.iter().map(|setting| quoted(&setting.value)));
     cells
 }
@@ -163,37 +150,25 @@ fn flows(record: &Record) -> Vec<String> {
 
 fn probes(record: &Record) -> Vec<String> {
     let columns = ["series UINTEGER", "at_ps UBIGINT", "rtt_ps UBIGINT"];
-    let rows = record.probes.iter().map(|probe| {
-        [
-            probe.series.to_string(),
-            probe.at_ps.to_string(),
-            probe.rtt_ps.to_string(),
-        ]
-    });
+    let rows = record
+        .probes
+        .iter()
+        .map(|probe| [probe.series.to_string(), probe.at_ps.to_string(), probe.rtt_ps.to_string()]);
     table(record, columns, rows)
 }
 
 fn series(record: &Record) -> Vec<String> {
     let series = &record.series;
-    let columns = [
-        "time_ps UBIGINT",
-        "of VARCHAR",
-        "quantity VARCHAR",
-        "value DOUBLE",
-    ];
+    let columns = ["time_ps UBIGINT", "of VARCHAR", "quantity VARCHAR", "value DOUBLE"];
     let rows = series.traces.iter().flat_map(|trace| {
-        trace
-            .values
-            .iter()
-            .zip(0..)
-            .map(|(value, index): (&f64, u64)| {
-                [
-                    (series.from_ps + index * series.interval_ps).to_string(),
-                    quoted(&trace.of),
-                    serde_json::to_string(&trace.quantity).unwrap(),
-                    bits(*value),
-                ]
-            })
+        trace.values.iter().zip(0..).map(|(value, index): (&f64, u64)| {
+            [
+                (series.from_ps + index * series.interval_ps).to_string(),
+                quoted(&trace.of),
+                serde_json::to_string(&trace.quantity).unwrap(),
+                bits(*value),
+            ]
+        })
     });
     table(record, columns, rows)
 }
@@ -287,15 +262,9 @@ fn the_documented_query_does_not_mix_the_points_of_a_sweep() {
             .collect();
         folder.write(&record).unwrap();
     }
-    let rows = run(
-        &documented_query(path.to_str().unwrap()),
-        Path::new("no argument"),
-    );
+    let rows = run(&documented_query(path.to_str().unwrap()), Path::new("no argument"));
     assert_eq!(
         rows,
-        [
-            "tcn, load 0.6|small|2|200|50.5|99.0",
-            "queue-red, load 0.6|small|2|200|1050.5|1099.0",
-        ]
+        ["tcn, load 0.6|small|2|200|50.5|99.0", "queue-red, load 0.6|small|2|200|1050.5|1099.0",]
     );
 }

@@ -23,10 +23,7 @@ fn every_value_comes_back() {
         let read = Folder::open(&path).unwrap().read(&record.run.id).unwrap();
         assert_eq!(text(&read), text(&record));
     }
-    assert_eq!(
-        Folder::open(&path).unwrap().manifest(),
-        &manifest(&["a", "b"])
-    );
+    assert_eq!(Folder::open(&path).unwrap().manifest(), &manifest(&["a", "b"]));
 }
 
 #[test]
@@ -35,26 +32,15 @@ fn many_rows_come_back() {
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     let mut record = awkward("a");
     let pattern = record.flows.clone();
-    let flow = |number: u32| Flow {
-        number,
-        ..pattern[number as usize % pattern.len()].clone()
-    };
+    let flow = |number: u32| Flow { number, ..pattern[number as usize % pattern.len()].clone() };
     record.flows = (0..300_000).map(flow).collect();
-    let values = |from: u32| {
-        (from..from + 200_000)
-            .map(|value| f64::from(value) / 7.0)
-            .collect()
-    };
+    let values = |from: u32| (from..from + 200_000).map(|value| f64::from(value) / 7.0).collect();
     let trace = |from| Trace {
         of: format!("flow {from}"),
         quantity: Quantity::Window,
         values: values(from),
     };
-    record.series = Series {
-        from_ps: 1,
-        interval_ps: 2,
-        traces: vec![trace(0), trace(5)],
-    };
+    record.series = Series { from_ps: 1, interval_ps: 2, traces: vec![trace(0), trace(5)] };
     folder.write(&record).unwrap();
     let read = folder.read("a").unwrap();
     assert!(read.flows == record.flows && read.series == record.series);
@@ -66,12 +52,7 @@ fn the_same_record_is_the_same_bytes() {
         let path = scratch(name);
         let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
         folder.write(&awkward("a")).unwrap();
-        let files = [
-            "run.json",
-            "flows.parquet",
-            "probes.parquet",
-            "series.parquet",
-        ];
+        let files = ["run.json", "flows.parquet", "probes.parquet", "series.parquet"];
         files.map(|file| fs::read(path.join("runs/a").join(file)).unwrap())
     };
     assert!(bytes("bytes-once") == bytes("bytes-again"));
@@ -87,17 +68,9 @@ fn runs_are_listed_when_they_are_complete() {
     assert_eq!(folder.finished(), ["c", "b"]);
     let error = folder.read("a").unwrap_err();
     assert!(matches!(error, Error::Unfinished { .. }));
-    assert!(
-        error
-            .to_string()
-            .contains("no complete record of run a\nhint: --resume"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("no complete record of run a\nhint: --resume"), "{error}");
     let error = folder.write(&empty("d")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "run id \"d\" is not among the runs of the manifest"
-    );
+    assert_eq!(error.to_string(), "run id \"d\" is not among the runs of the manifest");
 }
 
 #[test]
@@ -106,10 +79,7 @@ fn a_run_that_is_written_again_replaces_the_old_one() {
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     folder.write(&empty("a")).unwrap();
     folder.write(&awkward("a")).unwrap();
-    assert_eq!(
-        folder.read("a").unwrap().flows.len(),
-        awkward("a").flows.len()
-    );
+    assert_eq!(folder.read("a").unwrap().flows.len(), awkward("a").flows.len());
     assert_eq!(names(&path.join("runs")), ["a"]);
 }
 
@@ -117,9 +87,7 @@ fn a_run_that_is_written_again_replaces_the_old_one() {
 fn a_folder_with_something_in_it_is_refused() {
     let path = scratch("occupied");
     Folder::create(&path, &manifest(&["a"])).unwrap();
-    let error = Folder::create(&path, &manifest(&["a"]))
-        .unwrap_err()
-        .to_string();
+    let error = Folder::create(&path, &manifest(&["a"])).unwrap_err().to_string();
     assert!(error.ends_with(
         "occupied already holds results\n\
          hint: go on with its missing runs with --resume, or give another folder with --out"
@@ -128,18 +96,11 @@ fn a_folder_with_something_in_it_is_refused() {
     let path = scratch("foreign");
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
-    let error = Folder::create(&path, &manifest(&["a"]))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("is not empty, and what it holds are not results"),
-        "{error}"
-    );
+    let error = Folder::create(&path, &manifest(&["a"])).unwrap_err().to_string();
+    assert!(error.contains("is not empty, and what it holds are not results"), "{error}");
     assert_eq!(names(&path), ["notes.txt"]);
 
-    let error = Folder::create(&path.join("notes.txt"), &manifest(&["a"]))
-        .unwrap_err()
-        .to_string();
+    let error = Folder::create(&path.join("notes.txt"), &manifest(&["a"])).unwrap_err().to_string();
     assert!(error.contains("notes.txt is a file"), "{error}");
 }
 
@@ -165,46 +126,28 @@ fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
     assert_eq!(names(&path.join("runs")), ["a"]);
 
     // The command says --resume, and a title is only a title.
-    let again = Manifest {
-        command: "tidegate run --resume".to_owned(),
-        ..begun.clone()
-    };
+    let again = Manifest { command: "tidegate run --resume".to_owned(), ..begun.clone() };
     assert_eq!(Folder::resume(&path, &again).unwrap().manifest(), &begun);
 
     let changes: [(Manifest, &str); 6] = [
         (
-            Manifest {
-                scenario: begun.scenario.replace("tcn", "codel"),
-                ..begun.clone()
-            },
+            Manifest { scenario: begun.scenario.replace("tcn", "codel"), ..begun.clone() },
             "in [switch], \"marking = \\\"tcn\\\"\" there is \"marking = \\\"codel\\\"\" now",
         ),
         (
-            Manifest {
-                scenario: begun.scenario.clone() + "a = 1\n",
-                ..begun.clone()
-            },
+            Manifest { scenario: begun.scenario.clone() + "a = 1\n", ..begun.clone() },
             "in [switch], \"nothing\" there is \"a = 1\" now",
         ),
         (
-            Manifest {
-                seed: "2".to_owned(),
-                ..begun.clone()
-            },
+            Manifest { seed: "2".to_owned(), ..begun.clone() },
             "the first seed is \"1\" there and \"2\" now",
         ),
         (
-            Manifest {
-                revision: "ffff".to_owned(),
-                ..begun.clone()
-            },
+            Manifest { revision: "ffff".to_owned(), ..begun.clone() },
             "the program's revision is \"0123abc\" there and \"ffff\" now",
         ),
         (
-            Manifest {
-                build: "ffff".to_owned(),
-                ..begun.clone()
-            },
+            Manifest { build: "ffff".to_owned(), ..begun.clone() },
             "the program's build is \"\" there and \"ffff\" now",
         ),
         (manifest(&["a"]), "it has 2 runs there and 1 now"),
@@ -220,32 +163,16 @@ fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
 fn what_is_no_folder_of_results_is_named() {
     let path = scratch("nowhere");
     let error = Folder::open(&path).unwrap_err().to_string();
-    assert!(
-        error.starts_with("cannot read ") && error.contains("manifest.json"),
-        "{error}"
-    );
+    assert!(error.starts_with("cannot read ") && error.contains("manifest.json"), "{error}");
     fs::create_dir_all(&path).unwrap();
     let error = Folder::open(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("nowhere holds no results\nhint: "),
-        "{error}"
-    );
+    assert!(error.contains("nowhere holds no results\nhint: "), "{error}");
     fs::write(path.join("manifest.json"), "{ \"format\": 1, \"na").unwrap();
     let error = Folder::open(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("manifest.json is damaged: EOF while parsing"),
-        "{error}"
-    );
-    fs::write(
-        path.join("manifest.json"),
-        "{ \"format\": 2, \"shape\": 7 }",
-    )
-    .unwrap();
+    assert!(error.contains("manifest.json is damaged: EOF while parsing"), "{error}");
+    fs::write(path.join("manifest.json"), "{ \"format\": 2, \"shape\": 7 }").unwrap();
     let error = Folder::open(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("manifest.json has format 2, this program knows 1"),
-        "{error}"
-    );
+    assert!(error.contains("manifest.json has format 2, this program knows 1"), "{error}");
 }
 
 #[test]
@@ -262,29 +189,17 @@ fn a_run_that_was_cut_off_or_changed_is_not_read() {
     };
     for file in ["flows.parquet", "probes.parquet", "series.parquet"] {
         let error = spoil(file, |bytes| bytes.truncate(100));
-        assert!(
-            error.contains(&format!("{file} is damaged: it has 100 bytes of ")),
-            "{error}"
-        );
+        assert!(error.contains(&format!("{file} is damaged: it has 100 bytes of ")), "{error}");
         assert!(folder.finished().is_empty());
         let error = spoil(file, |bytes| bytes[50] ^= 1);
-        assert!(
-            error.contains(&format!("{file} is damaged: its bytes have changed")),
-            "{error}"
-        );
+        assert!(error.contains(&format!("{file} is damaged: its bytes have changed")), "{error}");
         fs::remove_file(place.join(file)).unwrap();
         let error = folder.read("a").unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot read ") && error.contains(file),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot read ") && error.contains(file), "{error}");
         assert!(folder.finished().is_empty());
     }
     let error = spoil("run.json", |bytes| bytes.truncate(100));
-    assert!(
-        error.contains("run.json is damaged: EOF while parsing"),
-        "{error}"
-    );
+    assert!(error.contains("run.json is damaged: EOF while parsing"), "{error}");
     assert!(folder.finished().is_empty());
     folder.write(&awkward("a")).unwrap();
     assert_eq!(folder.finished(), ["a"]);
@@ -293,13 +208,7 @@ fn a_run_that_was_cut_off_or_changed_is_not_read() {
 #[test]
 fn ids_that_are_no_file_names_are_refused() {
     let path = scratch("ids");
-    for ids in [
-        ["../a", "b"],
-        ["", "b"],
-        [".a", "b"],
-        ["a/b", "b"],
-        ["a", "A"],
-    ] {
+    for ids in [["../a", "b"], ["", "b"], [".a", "b"], ["a/b", "b"], ["a", "A"]] {
         let error = Folder::create(&path, &manifest(&ids)).unwrap_err();
         assert!(matches!(error, Error::Id { .. }), "{error}");
         assert!(!path.exists());
@@ -319,9 +228,8 @@ fn the_log_grows_line_by_line() {
 /// The names in a directory, sorted.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }

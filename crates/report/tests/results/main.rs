@@ -1,9 +1,6 @@
 //! Folders of results: written, read back, read by another program, damaged on purpose.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod documentation;
 mod duckdb;

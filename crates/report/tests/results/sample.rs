@@ -47,14 +47,8 @@ pub(crate) fn manifest(ids: &[&str]) -> Manifest {
 }
 
 fn point() -> Vec<Setting> {
-    let setting = |key: &str, value: &str| Setting {
-        key: key.to_owned(),
-        value: value.to_owned(),
-    };
-    vec![
-        setting("switch.marking.kind", "tcn"),
-        setting("traffic.0.load", "0.6"),
-    ]
+    let setting = |key: &str, value: &str| Setting { key: key.to_owned(), value: value.to_owned() };
+    vec![setting("switch.marking.kind", "tcn"), setting("traffic.0.load", "0.6")]
 }
 
 /// A record without rows.
@@ -93,16 +87,9 @@ pub(crate) fn awkward(id: &str) -> Record {
     let distribution = |mean, max| Distribution {
         mean,
         max,
-        quantiles: vec![
-            (0.0, f64::MIN_POSITIVE),
-            (0.1 + 0.2, f64::NAN),
-            (1.0, 1e308),
-        ],
+        quantiles: vec![(0.0, f64::MIN_POSITIVE), (0.1 + 0.2, f64::NAN), (1.0, 1e308)],
     };
-    let class = |class| LinkClass {
-        link: "tést ✓".to_owned(),
-        class,
-    };
+    let class = |class| LinkClass { link: "tést ✓".to_owned(), class };
     Record {
         run: Run {
             end: End::Stalled("a \"pause\"\nthat never ends\\".to_owned()),
@@ -179,21 +166,9 @@ pub(crate) fn awkward(id: &str) -> Record {
 
 fn probes() -> Vec<Probe> {
     vec![
-        Probe {
-            series: u32::MAX,
-            at_ps: u64::MAX,
-            rtt_ps: 0,
-        },
-        Probe {
-            series: 0,
-            at_ps: 0,
-            rtt_ps: u64::MAX,
-        },
-        Probe {
-            series: 1,
-            at_ps: 1 << 63,
-            rtt_ps: 1 << 63,
-        },
+        Probe { series: u32::MAX, at_ps: u64::MAX, rtt_ps: 0 },
+        Probe { series: 0, at_ps: 0, rtt_ps: u64::MAX },
+        Probe { series: 1, at_ps: 1 << 63, rtt_ps: 1 << 63 },
     ]
 }
 
@@ -263,15 +238,7 @@ fn series() -> Series {
         quantity,
         values: values.to_vec(),
     };
-    let odd = [
-        0.0,
-        -0.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MIN_POSITIVE,
-        5e-324,
-    ];
+    let odd = [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, 5e-324];
     Series {
         from_ps: 3,
         interval_ps: 10_000_000,
@@ -286,12 +253,5 @@ fn series() -> Series {
 }
 
 fn event(at_ps: u64, event: Traced, flag: bool) -> TraceEvent {
-    TraceEvent {
-        at_ps,
-        flow: u32::MAX,
-        event,
-        seq: u64::MAX,
-        len: 1448,
-        flag,
-    }
+    TraceEvent { at_ps, flow: u32::MAX, event, seq: u64::MAX, len: 1448, flag }
 }

@@ -111,9 +111,7 @@ impl Section {
         match (self, kind) {
             (Self::Marking, kind) => {
                 let page = self.about(kind)?.page;
-                Some(format!(
-                    "[What it does, and how to choose its settings](../{page})."
-                ))
+                Some(format!("[What it does, and how to choose its settings](../{page})."))
             }
             (Self::FlowControl | Self::Rule, kind) => {
                 let page = self.about(kind)?.page;

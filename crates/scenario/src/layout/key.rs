@@ -44,10 +44,8 @@ pub(crate) fn toml_of(form: Form, text: &str) -> String {
         Form::Optional(inner) => toml_of(*inner, text),
         Form::List(_) if text.is_empty() => "[]".into(),
         Form::List(inner) => {
-            let items: Vec<String> = text
-                .split(',')
-                .map(|item| toml_of(*inner, item.trim()))
-                .collect();
+            let items: Vec<String> =
+                text.split(',').map(|item| toml_of(*inner, item.trim())).collect();
             format!("[{}]", items.join(", "))
         }
         _ => crate::text::document::quoted(text),
@@ -64,24 +62,14 @@ fn decimal(text: &str) -> Option<String> {
     }
     let (whole, rest) = (scaled / below / 10_000, scaled / below % 10_000);
     let digits = format!("{whole}.{rest:04}");
-    Some(
-        digits
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_owned(),
-    )
+    Some(digits.trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
 type Name = &'static str;
 type Doc = &'static str;
 
 fn key(name: Name, doc: Doc, shape: Shape, default: Option<&str>) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape,
-        default: default.map(Into::into),
-    }
+    Key { name, doc: doc.into(), shape, default: default.map(Into::into) }
 }
 
 pub(super) fn table(name: Name, doc: Doc, section: Section) -> Key {

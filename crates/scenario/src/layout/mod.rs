@@ -80,14 +80,8 @@ const PORT_WORDS: &[&str] = &["all", "none", "switches"];
 const FLOW_WORDS: &[&str] = &["all", "none"];
 
 /// Keys of `[transport]` that are of neither kind.
-const OF_ANY_TRANSPORT: &[&str] = &[
-    "accounting",
-    "group",
-    "host_delay",
-    "host_receive",
-    "opening",
-    "tagging",
-];
+const OF_ANY_TRANSPORT: &[&str] =
+    &["accounting", "group", "host_delay", "host_receive", "opening", "tagging"];
 
 impl Section {
     /// All of a scenario, in the order of a file.
@@ -267,9 +261,9 @@ impl Section {
         Some(match self {
             Self::Buffer | Self::Egress => Box::new(buffer::Config::named(kind)?),
             Self::Group | Self::Transport if kind == "dcqcn" => Box::new(dcqcn(profile?, LINE)?),
-            Self::Group | Self::Receiver | Self::Transport => Box::new(
-                tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?,
-            ),
+            Self::Group | Self::Receiver | Self::Transport => {
+                Box::new(tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?)
+            }
             Self::Dscp => Box::new(classify::Config::default()),
             Self::FlowControl => Box::new(flow_control::Config::named(kind)?),
             Self::HostDelay => Box::new(HostDelay::default()),
@@ -381,11 +375,7 @@ impl Section {
                 selection("ports", PORTS, PORT_WORDS),
                 selection("links", LINKS, PORT_WORDS),
                 selection("flows", FLOWS, FLOW_WORDS),
-                table(
-                    "window",
-                    "The part of the run that is observed.",
-                    Self::Window,
-                ),
+                table("window", "The part of the run that is observed.", Self::Window),
                 optional_table("series", SERIES, Self::Series),
                 setting::<Option<u32>>("trace", TRACE, &None),
                 optional_table("port_flows", PORT_FLOWS, Self::PortFlows),
@@ -399,12 +389,7 @@ impl Section {
             Self::Root => root_keys(),
             Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],
             Self::Series => vec![
-                text(
-                    "interval",
-                    "The time between two samples.",
-                    Form::Span,
-                    "\"10us\"",
-                ),
+                text("interval", "The time between two samples.", Form::Span, "\"10us\""),
                 number("limit", LIMIT, u32::MAX.into(), "100000"),
                 selection("queues", QUEUES, PORT_WORDS),
                 selection("links", "Links whose bytes are sampled.", PORT_WORDS),
@@ -426,12 +411,7 @@ impl Section {
             Self::Group | Self::Transport => transport_keys(self, kind),
             Self::Window => vec![
                 text("from", "Its beginning.", Form::Span, "\"0ps\""),
-                text(
-                    "to",
-                    "Its end; `none` for that of the run.",
-                    OPTIONAL_SPAN,
-                    "\"none\"",
-                ),
+                text("to", "Its end; `none` for that of the run.", OPTIONAL_SPAN, "\"none\""),
             ],
             _ => Vec::new(),
         }
@@ -448,38 +428,19 @@ pub(crate) const MAX_THREADS: u32 = 4096;
 fn root_keys() -> Vec<Key> {
     vec![
         needed("name", NAME, ANY_TEXT),
-        needed(
-            "title",
-            "What reports call it; the name if it is left out.",
-            ANY_TEXT,
-        ),
+        needed("title", "What reports call it; the name if it is left out.", ANY_TEXT),
         needed("baseline", BASELINE, ANY_TEXT),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
         number("threads", THREADS, MAX_THREADS.into(), "1"),
         table("topology", "Hosts, switches and cables.", Section::Topology),
         table("switch", "The ports of switches.", Section::Switch),
-        Key {
-            default: None,
-            ..optional_table("nic", NIC, Section::Nic)
-        },
+        Key { default: None, ..optional_table("nic", NIC, Section::Nic) },
         table("transport", "What the hosts speak.", Section::Transport),
-        tables(
-            "traffic",
-            "What the hosts send: sources of flows.",
-            Section::Traffic,
-        ),
+        tables("traffic", "What the hosts send: sources of flows.", Section::Traffic),
         tables("probe", "Pings, which are no flows.", Section::Probe),
-        table(
-            "measure",
-            "Which flows count, and when the run ends.",
-            Section::Measure,
-        ),
-        table(
-            "observe",
-            "What is written down besides the flows.",
-            Section::Observe,
-        ),
+        table("measure", "Which flows count, and when the run ends.", Section::Measure),
+        table("observe", "What is written down besides the flows.", Section::Observe),
     ]
 }
 
@@ -499,19 +460,11 @@ fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
             "What hosts add to the way of a packet.",
             Section::HostDelay,
         ));
-        keys.push(table(
-            "host_receive",
-            "How hosts take packets in.",
-            Section::HostReceive,
-        ));
+        keys.push(table("host_receive", "How hosts take packets in.", Section::HostReceive));
         keys.push(tables("group", GROUP, Section::Group));
     }
     if kind != "dcqcn" {
-        keys.push(table(
-            "rule",
-            "How the window answers marks and losses.",
-            Section::Rule,
-        ));
+        keys.push(table("rule", "How the window answers marks and losses.", Section::Rule));
         keys.push(table("receiver", RECEIVER, Section::Receiver));
     }
     keys

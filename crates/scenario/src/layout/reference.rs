@@ -21,11 +21,7 @@ fn write_section(page: &mut String, section: Section) {
     let _ = write!(page, "\n## {}\n\n{}\n", section.title(), section.doc());
     if let Some(other) = section.same_as() {
         let title = other.title();
-        let _ = writeln!(
-            page,
-            "\nKinds and keys are those of [{title}](#{}).",
-            anchor(title)
-        );
+        let _ = writeln!(page, "\nKinds and keys are those of [{title}](#{}).", anchor(title));
         return;
     }
     let Some(kinds) = section.kinds() else {
@@ -45,10 +41,7 @@ fn write_section(page: &mut String, section: Section) {
         keys.filter(|key| !common.contains(&key.name)).collect()
     };
     if !common.is_empty() {
-        let keys = section
-            .keys("")
-            .into_iter()
-            .filter(|key| common.contains(&key.name));
+        let keys = section.keys("").into_iter().filter(|key| common.contains(&key.name));
         let _ = writeln!(page, "\nKeys of all kinds:");
         write_keys(page, &keys.collect::<Vec<_>>());
     }
@@ -59,10 +52,7 @@ fn write_section(page: &mut String, section: Section) {
         }
         if let Some(base) = section.same_keys_as(kind) {
             let changed = changed_defaults(section, kind, base);
-            let _ = writeln!(
-                page,
-                "\nThe keys of `{base}`, with other defaults:{changed}"
-            );
+            let _ = writeln!(page, "\nThe keys of `{base}`, with other defaults:{changed}");
             continue;
         }
         let keys = of_kind(kind);
@@ -100,12 +90,7 @@ fn write_keys(page: &mut String, keys: &[Key]) {
             (None, Shape::Table(..) | Shape::Tables(_)) => "a table".to_owned(),
             (None, _) => String::new(),
         };
-        let _ = writeln!(
-            page,
-            "| `{}` | {default} | {} |",
-            key.name,
-            escaped(&explain(key))
-        );
+        let _ = writeln!(page, "| `{}` | {default} | {} |", key.name, escaped(&explain(key)));
     }
 }
 
@@ -118,11 +103,7 @@ fn explain(key: &Key) -> String {
         }
         Shape::Profile(_) | Shape::Selection(_) => String::new(),
     };
-    if more.is_empty() {
-        key.doc.to_string()
-    } else {
-        format!("{} {more}", key.doc)
-    }
+    if more.is_empty() { key.doc.to_string() } else { format!("{} {more}", key.doc) }
 }
 
 /// What a setting of this form can be, in words.

@@ -10,10 +10,7 @@ use super::{Key, Section, Shape, tidy};
 pub fn schema() -> String {
     let mut definitions = Definitions::default();
     let mut root = definitions.table(Section::Root, "");
-    root.insert(
-        "$schema".into(),
-        json!("https://json-schema.org/draft/2020-12/schema"),
-    );
+    root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("title".into(), json!("Tidegate scenario"));
     let properties = root.get_mut("properties").and_then(Value::as_object_mut);
     if let Some(properties) = properties {
@@ -57,9 +54,7 @@ impl Definitions {
         let of_kind = |kind: &str| {
             let mut table = self.table(section, kind);
             // Kinds with the same keys share one entry; their defaults are in the reference.
-            let same = kinds
-                .iter()
-                .filter(|other| section.same_keys_as(other) == Some(kind));
+            let same = kinds.iter().filter(|other| section.same_keys_as(other) == Some(kind));
             let word = |kind: &str| match section.kind_doc(kind) {
                 Some(doc) => json!({ "const": kind, "description": doc }),
                 None => json!({ "const": kind }),

@@ -32,10 +32,8 @@ impl Text {
         let source = Source::new(file_name, text);
         let mut table = Table::parse(&source)?;
         if let Some(include) = table.remove("include") {
-            return Err(
-                Problem::new("this scenario has no file, and cannot include others")
-                    .at(&include.loc),
-            );
+            return Err(Problem::new("this scenario has no file, and cannot include others")
+                .at(&include.loc));
         }
         Ok(Self {
             files: Arc::new(NoFiles),
@@ -50,10 +48,7 @@ impl Text {
     pub(super) fn compose(&self) -> Result<Scenario, Problem> {
         let mut table = self.table.clone();
         let (whole, limits) = (&self.whole, &self.limits);
-        let top = Location {
-            source: Arc::clone(&whole.source),
-            span: 0..0,
-        };
+        let top = Location { source: Arc::clone(&whole.source), span: 0..0 };
         // What a published figure claims changes no run.
         let figure = table.remove("figure").map(|entry| entry.loc);
         let axes = match table.remove("sweep") {
@@ -74,11 +69,9 @@ impl Text {
         let choices = axis::points(&axes, limits)?;
         if runs == 0 || runs.saturating_mul(choices.len() as u64) > limits.runs {
             let most = limits.runs / (choices.len() as u64).max(1);
-            return Err(
-                Problem::new(format!("`runs` is {runs}, which is out of range"))
-                    .at(base.root.of("runs"))
-                    .help(format!("allowed: 1 to {most} for this sweep")),
-            );
+            return Err(Problem::new(format!("`runs` is {runs}, which is out of range"))
+                .at(base.root.of("runs"))
+                .help(format!("allowed: 1 to {most} for this sweep")));
         }
         let mut points = Vec::new();
         for choices in choices {
@@ -108,10 +101,7 @@ impl Text {
             let sets = sets.collect();
             points.push(Point {
                 label,
-                settings: choices
-                    .iter()
-                    .map(|choice| choice.setting.clone())
-                    .collect(),
+                settings: choices.iter().map(|choice| choice.setting.clone()).collect(),
                 sets,
                 described: Arc::new(described),
             });
@@ -138,10 +128,7 @@ impl Text {
     /// A problem of this scenario with all others behind it.
     pub(super) fn diagnose(&self, first: Problem) -> Problem {
         diagnose::all(first, &self.table, |table| {
-            let rest = Self {
-                table: table.clone(),
-                ..self.clone()
-            };
+            let rest = Self { table: table.clone(), ..self.clone() };
             rest.compose()?.plan_points().map(|_| ())
         })
     }

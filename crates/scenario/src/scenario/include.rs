@@ -34,22 +34,15 @@ fn load(
         at(Problem::new(message))
     })?;
     if open.contains(&real) {
-        return Err(at(Problem::new(format!(
-            "`{}` includes itself",
-            path.display()
-        )))
-        .help("a file cannot be included by what it includes"));
+        return Err(at(Problem::new(format!("`{}` includes itself", path.display())))
+            .help("a file cannot be included by what it includes"));
     }
     if open.len() == DEEPEST_INCLUDE {
         let message = format!("files include each other more than {DEEPEST_INCLUDE} deep");
         return Err(at(Problem::new(message)));
     }
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let source = Arc::new(Source {
-        name: files.title(path),
-        text,
-        folder: Some(folder.clone()),
-    });
+    let source = Arc::new(Source { name: files.title(path), text, folder: Some(folder.clone()) });
     let mut table = Table::parse(&source)?;
     let whole = Location::whole(&source);
     let Some(include) = table.remove("include") else {

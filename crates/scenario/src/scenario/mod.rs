@@ -69,13 +69,7 @@ impl Scenario {
     /// come last.
     pub fn read(files: Arc<dyn Files>, path: &Path, overrides: &[String]) -> Result<Self, Problem> {
         let (table, whole) = include::read(&*files, path)?;
-        let text = Text {
-            files,
-            table,
-            whole,
-            overrides: Vec::new(),
-            limits: Limits::default(),
-        };
+        let text = Text { files, table, whole, overrides: Vec::new(), limits: Limits::default() };
         Self::new(text, overrides, Search::All)
     }
 
@@ -137,19 +131,15 @@ impl Scenario {
         }
         let changes_sweep = |(path, _): &(Vec<Step>, String)| path[0].name == "sweep";
         if text.overrides.iter().any(changes_sweep) || !self.notes.is_empty() {
-            self.notes.push(format!(
-                "no point is called `{name}` any more: there is no baseline"
-            ));
+            self.notes.push(format!("no point is called `{name}` any more: there is no baseline"));
             self.baseline = None;
             return Ok(());
         }
         let labels = self.points.iter().map(|point| format!("`{}`", point.label));
         let labels: Vec<String> = labels.collect();
-        Err(
-            Problem::new(format!("`baseline` is `{name}`, and no point is called so"))
-                .at(self.base.root.of("baseline"))
-                .help(format!("there are {}", labels.join(", "))),
-        )
+        Err(Problem::new(format!("`baseline` is `{name}`, and no point is called so"))
+            .at(self.base.root.of("baseline"))
+            .help(format!("there are {}", labels.join(", "))))
     }
 
     /// The text of the file that its `[figure]` is in, if it has one.
@@ -163,10 +153,7 @@ impl Scenario {
         let problem = Problem::new(message);
         match &self.figure {
             Some(loc) if span.is_empty() => problem.at(loc),
-            Some(loc) => problem.at(&Location {
-                source: Arc::clone(&loc.source),
-                span,
-            }),
+            Some(loc) => problem.at(&Location { source: Arc::clone(&loc.source), span }),
             None => problem,
         }
     }

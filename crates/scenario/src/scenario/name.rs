@@ -5,15 +5,9 @@ use std::path::Path;
 
 /// A name from that of a file.
 pub(super) fn name_of_file(file: &str) -> String {
-    let stem = Path::new(file)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = slug(stem.as_deref().unwrap_or_default(), 64);
-    if name.is_empty() {
-        "scenario".into()
-    } else {
-        name
-    }
+    if name.is_empty() { "scenario".into() } else { name }
 }
 
 /// Words as part of a file name: letters, digits, dots, signs that distinguish names as words, and `-`
@@ -79,10 +73,7 @@ mod tests {
     fn ids_are_fit_for_files_and_never_the_same() {
         let mut taken = BTreeSet::new();
         assert_eq!(id("ECN♯, load 0.6", 1, &mut taken), "ecn-sharp-load-0.6-s1");
-        assert_eq!(
-            id("ECN♯ load 0.6", 1, &mut taken),
-            "ecn-sharp-load-0.6-2-s1"
-        );
+        assert_eq!(id("ECN♯ load 0.6", 1, &mut taken), "ecn-sharp-load-0.6-2-s1");
         for (label, expected) in [
             ("ECN#", "ecn-sharp-s1"),
             ("ECN", "ecn-s1"),

@@ -47,12 +47,7 @@ impl Scenario {
         let mut taken = BTreeSet::new();
         let mut runs = Vec::new();
         for point in &self.points {
-            let Described {
-                seed,
-                runs: count,
-                root,
-                ..
-            } = &*point.described;
+            let Described { seed, runs: count, root, .. } = &*point.described;
             let beyond = || {
                 Problem::new("the seeds of the repetitions pass the largest number")
                     .at(root.of("seed"))

@@ -34,11 +34,7 @@ pub(crate) enum Lists {
 /// The text of a scenario.
 pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
     let base = &scenario.base;
-    let mut page = Page {
-        text: String::new(),
-        lists,
-        axes: &scenario.axes,
-    };
+    let mut page = Page { text: String::new(), lists, axes: &scenario.axes };
     page.line("name", &quoted(&scenario.name));
     page.line("title", &quoted(&scenario.title));
     if let Some(label) = &scenario.baseline {
@@ -127,11 +123,7 @@ impl Page<'_> {
     /// name are then of the profile.
     fn varies_profile(&self, path: &str) -> bool {
         let key = format!("{path}.profile");
-        let sets = self
-            .axes
-            .iter()
-            .flat_map(|axis| &axis.choices)
-            .flat_map(|choice| &choice.sets);
+        let sets = self.axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.sets);
         sets.map(|(path, _)| path).any(|path| {
             let names: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
             names.join(".") == key
@@ -314,10 +306,7 @@ impl Page<'_> {
             to => (to - Time::ZERO).to_string(),
         };
         let from = (observe.from - Time::ZERO).to_string();
-        self.line(
-            "window",
-            &format!("{{ from = {}, to = {} }}", quoted(&from), quoted(&to)),
-        );
+        self.line("window", &format!("{{ from = {}, to = {} }}", quoted(&from), quoted(&to)));
         if let Some(series) = &observe.series {
             self.series(series);
         }
@@ -393,10 +382,7 @@ pub(super) fn absolute(key: &str, node: &Node, files: &Names) -> Node {
         Value::Text(text) => Value::Text(absolute_text(key, text, &node.loc, files)),
         other => other.clone(),
     };
-    Node {
-        value,
-        loc: node.loc.clone(),
-    }
+    Node { value, loc: node.loc.clone() }
 }
 
 /// Names of files as they were asked for, and those that hold from anywhere.

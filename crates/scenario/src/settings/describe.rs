@@ -146,10 +146,7 @@ pub(crate) fn describe(
     whole: &Location,
     files: &mut Listed<'_>,
 ) -> Result<Described, Problem> {
-    let node = Node {
-        value: Value::Table(root.clone()),
-        loc: whole.clone(),
-    };
+    let node = Node { value: Value::Table(root.clone()), loc: whole.clone() };
     let reader = Reader::new(&node, Section::Root, None)?;
     let switch_node = reader.below("switch");
     let switch_reader = Reader::new(&switch_node, Section::Switch, None)?;
@@ -175,10 +172,7 @@ pub(crate) fn describe(
         topology: topology(&reader.below("topology"))?,
         switch: switch(&switch_reader, DEFAULTS_OF_SWITCHES)?,
         ecmp: switch_reader.read("ecmp")?,
-        flow_control: switch_reader
-            .optional("flow_control")
-            .map(flow_control)
-            .transpose()?,
+        flow_control: switch_reader.optional("flow_control").map(flow_control).transpose()?,
         nic: match reader.optional("nic") {
             None => None,
             Some(node) => {
@@ -189,10 +183,7 @@ pub(crate) fn describe(
         transports,
         opening: transport_reader.read("opening")?,
         accounting: accounting(&transport_reader)?,
-        tagging: transport_reader
-            .optional("tagging")
-            .map(tagging)
-            .transpose()?,
+        tagging: transport_reader.optional("tagging").map(tagging).transpose()?,
         host_delay: settings(
             &transport_reader.below("host_delay"),
             Section::HostDelay,
@@ -310,11 +301,11 @@ pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking,
         }
         let part = |key: &str| match reader.get(key) {
             Some(node) => marking(node, "queue-red", depth + 1),
-            None => Err(Problem::new(format!("`or` has no `{key}`"))
-                .at(reader.locs().of("kind"))
-                .help(
+            None => {
+                Err(Problem::new(format!("`or` has no `{key}`")).at(reader.locs().of("kind")).help(
                     "it has two schemes, first = { kind = \"…\" } and second = { kind = \"…\" }",
-                )),
+                ))
+            }
         };
         return Ok(Marking::Or(Box::new((part("first")?, part("second")?))));
     }
@@ -353,9 +344,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
         let profile = dcqcn::Profile::read(profile).expect("the profile is one of the names");
         let mut config = profile.config(LINE);
         reader.fill(&mut config)?;
-        let named = dcqcn::Config::FIELDS
-            .iter()
-            .filter(|field| reader.get(field.name).is_some());
+        let named = dcqcn::Config::FIELDS.iter().filter(|field| reader.get(field.name).is_some());
         let text = |name| Settings::value(&config, name).unwrap_or_default();
         return Ok(Transport::Dcqcn(Box::new(Dcqcn {
             profile,
@@ -379,11 +368,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
             })
         }
     };
-    Ok(Transport::Tcp(Box::new(Tcp {
-        config: reader.located(config),
-        rule,
-        receiver,
-    })))
+    Ok(Transport::Tcp(Box::new(Tcp { config: reader.located(config), rule, receiver })))
 }
 
 fn stack(profile: &str) -> tidegate_transport::Config {
@@ -411,10 +396,7 @@ fn accounting(reader: &Reader<'_>) -> Result<Accounting, Problem> {
         };
     }
     let reader = Reader::new(node, Section::Accounting, None)?;
-    Ok(Accounting {
-        per_packet: reader.read("per_packet")?,
-        least: reader.read("least")?,
-    })
+    Ok(Accounting { per_packet: reader.read("per_packet")?, least: reader.read("least")? })
 }
 
 fn tagging(node: &Node) -> Result<Located<pias::Config>, Problem> {
@@ -485,10 +467,7 @@ fn selection(reader: &Reader<'_>, key: &str) -> Result<Selection, Problem> {
     let mut found = Vec::new();
     for item in items {
         let Some(text) = item.scalar() else {
-            let message = format!(
-                "an item of `{key}` is {}, and should be a name",
-                item.noun()
-            );
+            let message = format!("an item of `{key}` is {}, and should be a name", item.noun());
             return Err(Problem::new(message).at(&item.loc));
         };
         for part in text.split(',') {

@@ -57,16 +57,9 @@ impl Limits {
         &self,
         topology: &Located<topology::Config>,
     ) -> Result<(), Problem> {
-        let topology::Extent {
-            hosts,
-            fabric_cables,
-            field,
-        } = topology.item.extent();
+        let topology::Extent { hosts, fabric_cables, field } = topology.item.extent();
         let cables = hosts.saturating_add(fabric_cables);
-        for (what, found, most) in [
-            ("hosts", hosts, self.hosts),
-            ("cables", cables, self.cables),
-        ] {
+        for (what, found, most) in [("hosts", hosts, self.hosts), ("cables", cables, self.cables)] {
             if found > most {
                 let message = format!("{found} {what} are more than the {most} allowed");
                 return Err(Problem::new(message).at(topology.locs.of(field)));

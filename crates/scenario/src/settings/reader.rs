@@ -51,11 +51,7 @@ impl Locations {
     /// A setting of this table that cannot be used.
     pub(crate) fn problem(&self, error: &ConfigError) -> Problem {
         match error {
-            ConfigError::OutOfRange {
-                field,
-                value,
-                allowed,
-            } => {
+            ConfigError::OutOfRange { field, value, allowed } => {
                 let last = field.rsplit('.').next().unwrap_or(field);
                 let is_key = self.known().contains(&last);
                 let message = match (is_key, self.names(last)) {
@@ -65,16 +61,11 @@ impl Locations {
                     }
                     // What a part reads of its surroundings is no key of its own.
                     (false, _) if !self.kind.is_empty() => {
-                        format!(
-                            "`{field}` is {value}, which does not go with `{}`",
-                            self.kind
-                        )
+                        format!("`{field}` is {value}, which does not go with `{}`", self.kind)
                     }
                     _ => format!("`{field}` is {value}, which is out of range"),
                 };
-                Problem::new(message)
-                    .at(self.of(last))
-                    .help(format!("allowed: {allowed}"))
+                Problem::new(message).at(self.of(last)).help(format!("allowed: {allowed}"))
             }
             ConfigError::Unreadable { field, error } => {
                 unreadable(field, &error.to_string()).at(self.of(field))
@@ -87,9 +78,7 @@ impl Locations {
 /// A value that its setting cannot read.
 pub(crate) fn unreadable(key: &str, error: &str) -> Problem {
     // The quantities of all settings begin at zero.
-    let is_negative = error
-        .strip_prefix("`-")
-        .is_some_and(|rest| rest.starts_with(is_digit));
+    let is_negative = error.strip_prefix("`-").is_some_and(|rest| rest.starts_with(is_digit));
     let error = &if is_negative {
         error.replacen("cannot be read", "is negative", 1)
     } else {
@@ -224,10 +213,7 @@ impl<'a> Reader<'a> {
         // A key of another kind was probably left behind.
         let others = self.section.kinds().unwrap_or_default();
         let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
-        match (
-            nearest(&entry.key, names.iter().copied()),
-            others.iter().find(knows),
-        ) {
+        match (nearest(&entry.key, names.iter().copied()), others.iter().find(knows)) {
             (None, Some(kind)) => problem.help(format!(
                 "it belongs to `{kind}`; `{}` has {}",
                 self.locs.kind,
@@ -300,10 +286,7 @@ impl<'a> Reader<'a> {
             return value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc));
         }
         let keys = self.section.own_keys(&self.locs.kind);
-        let default = keys
-            .iter()
-            .find(|known| known.name == key)
-            .and_then(default_text);
+        let default = keys.iter().find(|known| known.name == key).and_then(default_text);
         let default = default.unwrap_or_default();
         let value = T::read(&default);
         value.map_err(|error| unreadable(key, &error.to_string()).at(&self.locs.whole))
@@ -339,9 +322,7 @@ impl<'a> Reader<'a> {
 
 /// The default of a key as a setting's text.
 fn default_text(key: &Key) -> Option<String> {
-    key.default
-        .as_ref()
-        .map(|toml| toml.trim_matches('"').to_owned())
+    key.default.as_ref().map(|toml| toml.trim_matches('"').to_owned())
 }
 
 /// A value as the text of a setting of this form.
@@ -364,10 +345,8 @@ pub(crate) fn setting_text(key: &str, form: Form, node: &Node) -> Result<String,
         match item.scalar() {
             Some(text) => texts.push(text),
             None => {
-                let message = format!(
-                    "an item of `{key}` is {}, and should be a value",
-                    item.noun()
-                );
+                let message =
+                    format!("an item of `{key}` is {}, and should be a value", item.noun());
                 return Err(Problem::new(message).at(&item.loc));
             }
         }

@@ -57,11 +57,7 @@ const LONGEST: u64 = 64 << 20;
 
 impl<'a> Listed<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
-        Self {
-            files,
-            texts: BTreeMap::new(),
-            lists: BTreeMap::new(),
-        }
+        Self { files, texts: BTreeMap::new(), lists: BTreeMap::new() }
     }
 
     /// The file of this name, relative to the file that the location is in: a name that holds from
@@ -88,9 +84,7 @@ impl<'a> Listed<'a> {
     /// The names of files that were read: as they were asked for, and those that hold from anywhere.
     pub(crate) fn names(&self) -> BTreeMap<PathBuf, PathBuf> {
         let names = self.texts.iter();
-        names
-            .map(|(asked, (real, _))| (asked.clone(), real.clone()))
-            .collect()
+        names.map(|(asked, (real, _))| (asked.clone(), real.clone())).collect()
     }
 
     /// All that were read: names that hold from anywhere, and texts.
@@ -155,12 +149,7 @@ pub(crate) fn source(node: &Node, files: &mut Listed<'_>) -> Result<Traffic, Pro
             }
         })?;
     }
-    Ok(Traffic {
-        source: reader.located(item),
-        link,
-        oversubscription,
-        list: None,
-    })
+    Ok(Traffic { source: reader.located(item), link, oversubscription, list: None })
 }
 
 /// Whether a word is more likely the name of a file than anything else.
@@ -199,10 +188,7 @@ fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
 fn gaps_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     let text = setting_text("gaps", Gaps::FORM, node)?;
     let (name, table) = match text.strip_prefix("file:") {
-        Some(name) => (
-            name.trim(),
-            files.read(name.trim(), &node.loc)?.1.to_string(),
-        ),
+        Some(name) => (name.trim(), files.read(name.trim(), &node.loc)?.1.to_string()),
         None if Gaps::read(&text).is_ok() => return Ok(text),
         None => ("gaps", text.replace(';', "\n")),
     };
@@ -230,9 +216,7 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
                 .help("leave one of them out"));
         }
     };
-    let loc = reader
-        .locs()
-        .of(if name.is_some() { "file" } else { "flows" });
+    let loc = reader.locs().of(if name.is_some() { "file" } else { "flows" });
     let group: u8 = reader.read("group")?;
     let parsed = files.list(&text, group).map_err(|error| {
         let name = name.as_deref().unwrap_or("flows");
@@ -243,11 +227,6 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
         source: reader.located(Source::List(List::default())),
         link: Follows::Itself,
         oversubscription: Follows::Itself,
-        list: Some(ListText {
-            list: parsed,
-            file: path,
-            text,
-            group,
-        }),
+        list: Some(ListText { list: parsed, file: path, text, group }),
     })
 }

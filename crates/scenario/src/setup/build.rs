@@ -43,8 +43,7 @@ pub struct Built {
 impl Described {
     /// Makes the run with this seed.
     pub(crate) fn build(&self, seed: u64, limits: &Limits) -> Result<Built, Problem> {
-        self.build_with_sources(seed, limits)
-            .map(|(built, _)| built)
+        self.build_with_sources(seed, limits).map(|(built, _)| built)
     }
 
     /// What the run with this seed comes to.
@@ -77,10 +76,7 @@ impl Described {
         let plan = plan.map_err(|error| self.source_problem(&error))?;
         self.check_count(&plan, limits)?;
         let probes = traffic.probes(network.hosts()).map_err(|error| {
-            let locs = self
-                .probes
-                .get(error.number as usize)
-                .map(|probe| &probe.locs);
+            let locs = self.probes.get(error.number as usize).map(|probe| &probe.locs);
             problem(&error.cause, locs.unwrap_or(&self.root))
         })?;
         if plan.is_empty() && probes.is_empty() {
@@ -151,13 +147,11 @@ impl Described {
     fn link_warnings(&self, network: &Network) -> Vec<String> {
         let rates = host_rates(network);
         let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
-        let each = (0..)
-            .zip(&self.traffic)
-            .filter_map(|(number, traffic): (u32, _)| {
-                let Source::Poisson(config) = &traffic.source.item else {
-                    return None;
-                };
-                (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
+        let each = (0..).zip(&self.traffic).filter_map(|(number, traffic): (u32, _)| {
+            let Source::Poisson(config) = &traffic.source.item else {
+                return None;
+            };
+            (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
                 format!(
                     "the load of traffic.{number} is a part of {} (`link`), and the hosts' cables \
                      have {}\n  help: leave `link` out to take the speed of the hosts",
@@ -165,7 +159,7 @@ impl Described {
                     texts.join(", ")
                 )
             })
-            });
+        });
         each.collect()
     }
 
@@ -187,11 +181,7 @@ impl Described {
         let (mut of_switches, mut of_hosts) = (BTreeSet::new(), BTreeSet::new());
         for link in network.links() {
             degrees[link.from.index()] += 1;
-            let rates = if network.is_host(link.from) {
-                &mut of_hosts
-            } else {
-                &mut of_switches
-            };
+            let rates = if network.is_host(link.from) { &mut of_hosts } else { &mut of_switches };
             rates.insert(link.rate);
         }
         let (hosts, switches) = degrees.split_at(network.hosts() as usize);
@@ -256,15 +246,9 @@ impl Described {
         for planned in plan {
             counts[planned.source as usize] += 1;
         }
-        let most = (0..counts.len())
-            .max_by_key(|&source| counts[source])
-            .unwrap_or(0);
+        let most = (0..counts.len()).max_by_key(|&source| counts[source]).unwrap_or(0);
         let locs = &self.traffic[most].source.locs;
-        let field = if locs.names("until") {
-            "until"
-        } else {
-            "flows"
-        };
+        let field = if locs.names("until") { "until" } else { "flows" };
         Err(limits.too_many_flows(plan.len() as u64).at(locs.of(field)))
     }
 
@@ -279,19 +263,13 @@ impl Described {
             Source::List(list) => list.entries.get(planned.index as usize),
             _ => None,
         };
-        if !traffic
-            .sources
-            .iter()
-            .any(|source| matches!(source, Source::List(_)))
-        {
+        if !traffic.sources.iter().any(|source| matches!(source, Source::List(_))) {
             return Ok((Vec::new(), Vec::new()));
         }
         let name = |planned| entry(planned).map_or(String::new(), |entry| entry.id.to_string());
         let names = plan.iter().map(name).collect();
-        let paths: Vec<Option<u32>> = plan
-            .iter()
-            .map(|planned| entry(planned).and_then(|entry| entry.path))
-            .collect();
+        let paths: Vec<Option<u32>> =
+            plan.iter().map(|planned| entry(planned).and_then(|entry| entry.path)).collect();
         let loc = |planned: &Planned| {
             let locs = &self.traffic[planned.source as usize].source.locs;
             locs.of(if locs.names("file") { "file" } else { "flows" })
@@ -319,9 +297,8 @@ impl Described {
                     .help("give all flows of the run a `path`, or none"));
             };
             let flow = planned.flow;
-            let choices = routes
-                .choices(flow.src, flow.dst)
-                .min(routes.choices(flow.dst, flow.src));
+            let choices =
+                routes.choices(flow.src, flow.dst).min(routes.choices(flow.dst, flow.src));
             if path >= choices {
                 let line = entry(planned).map_or(0, |entry| entry.line);
                 let message = format!("line {line}: there is no path {path} between these hosts");
@@ -335,10 +312,7 @@ impl Described {
     }
 
     fn source_problem(&self, error: &workload::Error) -> Problem {
-        let locs = self
-            .traffic
-            .get(error.number as usize)
-            .map(|traffic| &traffic.source.locs);
+        let locs = self.traffic.get(error.number as usize).map(|traffic| &traffic.source.locs);
         problem(&error.cause, locs.unwrap_or(&self.root))
     }
 
@@ -372,21 +346,12 @@ impl Described {
         };
         let kind = &flow_control.locs.kind;
         let message = format!("`{kind}` does not go with the {part} `{value}`");
-        Some(
-            Problem::new(message)
-                .at(loc)
-                .help(format!("allowed: {allowed}")),
-        )
+        Some(Problem::new(message).at(loc).help(format!("allowed: {allowed}")))
     }
 
     /// What a check of the whole setup refuses, at the section that it is about.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
-        let ConfigError::OutOfRange {
-            field,
-            value,
-            allowed,
-        } = error
-        else {
+        let ConfigError::OutOfRange { field, value, allowed } = error else {
             return self.root.problem(error);
         };
         if let Some(problem) = self.part_problem(field, value, allowed) {
@@ -423,10 +388,7 @@ fn port_names(network: &Network) -> Vec<String> {
 }
 
 fn host_rates(network: &Network) -> BTreeSet<Rate> {
-    let links = network
-        .links()
-        .iter()
-        .filter(|link| network.is_host(link.from));
+    let links = network.links().iter().filter(|link| network.is_host(link.from));
     links.map(|link| link.rate).collect()
 }
 
@@ -447,11 +409,7 @@ fn common_oversubscription(network: &Network) -> Option<Ratio> {
     let mut sums = vec![(0_u64, 0_u64); network.nodes() as usize];
     for link in network.links() {
         let (to_hosts, to_switches) = &mut sums[link.from.index()];
-        let side = if network.is_host(link.to) {
-            to_hosts
-        } else {
-            to_switches
-        };
+        let side = if network.is_host(link.to) { to_hosts } else { to_switches };
         *side = side.saturating_add(link.rate.as_bps());
     }
     let racks: BTreeSet<NodeId> = network.racks().into_iter().collect();
@@ -560,8 +518,7 @@ fn check_marking(
         Marking::One(config) => {
             limits.check_tables(config, port.queues, ports)?;
             let made = config.item.build(port);
-            made.map(|_| ())
-                .map_err(|error| config.locs.problem(&error))
+            made.map(|_| ()).map_err(|error| config.locs.problem(&error))
         }
         Marking::Or(pair) => {
             check_marking(&pair.0, port, ports, limits)?;
@@ -581,9 +538,7 @@ fn build_transport(transport: &Transport, line: Rate) -> Result<setup::Transport
     Ok(match transport {
         Transport::Dcqcn(dcqcn) => {
             let config = dcqcn_config(dcqcn, line);
-            config
-                .check(line)
-                .map_err(|error| dcqcn.locs.problem(&error))?;
+            config.check(line).map_err(|error| dcqcn.locs.problem(&error))?;
             setup::Transport::Dcqcn(Box::new(config))
         }
         Transport::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp)?)),
@@ -600,19 +555,13 @@ pub(crate) fn dcqcn_config(dcqcn: &Dcqcn, line: Rate) -> dcqcn::Config {
 }
 
 fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
-    let source = Stack {
-        config: tcp.config.item.clone(),
-        rule: tcp.rule.item.clone(),
-    };
+    let source = Stack { config: tcp.config.item.clone(), rule: tcp.rule.item.clone() };
     check_stack(&source, &tcp.config.locs, &tcp.rule.locs)?;
     let sink = match &tcp.receiver {
         None => source.clone(),
         Some(receiver) => {
             let rule = receiver.rule.as_ref().unwrap_or(&tcp.rule);
-            let stack = Stack {
-                config: receiver.config.item.clone(),
-                rule: rule.item.clone(),
-            };
+            let stack = Stack { config: receiver.config.item.clone(), rule: rule.item.clone() };
             check_stack(&stack, &receiver.config.locs, &rule.locs)?;
             stack
         }
@@ -621,10 +570,7 @@ fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
 }
 
 fn check_stack(stack: &Stack, config: &Locations, rule: &Locations) -> Result<(), Problem> {
-    stack
-        .config
-        .check()
-        .map_err(|error| config.problem(&error))?;
+    stack.config.check().map_err(|error| config.problem(&error))?;
     let made = Endpoint::established(&stack.config, &stack.rule, Seq(0), Seq(0));
     made.map(|_| ()).map_err(|error| rule.problem(&error))
 }

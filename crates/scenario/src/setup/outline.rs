@@ -60,10 +60,7 @@ pub struct Assumptions {
 impl Assumptions {
     fn new(transport: &Transport, setup: &Setup) -> Self {
         let Transport::Tcp(tcp) = transport else {
-            return Self {
-                rule: "dcqcn".to_owned(),
-                settings: Vec::new(),
-            };
+            return Self { rule: "dcqcn".to_owned(), settings: Vec::new() };
         };
         let config = &tcp.source.config;
         let mut settings = vec![
@@ -81,10 +78,7 @@ impl Assumptions {
                 settings.extend(value.map(|value| (field.name, value)));
             }
         }
-        Self {
-            rule: tcp.source.rule.name().to_owned(),
-            settings,
-        }
+        Self { rule: tcp.source.rule.name().to_owned(), settings }
     }
 }
 
@@ -198,20 +192,14 @@ fn buffer_text(config: &buffer::Config) -> String {
 /// What packets wait in at hosts.
 fn nic(setup: &Setup) -> String {
     let Some(nic) = &setup.nic else {
-        let limits = setup
-            .transports
-            .iter()
-            .filter_map(|transport| match transport {
-                Transport::Dcqcn(_) => None,
-                Transport::Tcp(tcp) => Some(tcp.source.config.limit_output),
-            });
+        let limits = setup.transports.iter().filter_map(|transport| match transport {
+            Transport::Dcqcn(_) => None,
+            Transport::Tcp(tcp) => Some(tcp.source.config.limit_output),
+        });
         let limits: BTreeSet<String> = limits.map(|limit| limit.to_string()).collect();
         return if setup.has_fair_hosts() {
             let limits: Vec<String> = limits.into_iter().collect();
-            format!(
-                "fq: a queue for each connection, limit output {}",
-                limits.join("/")
-            )
+            format!("fq: a queue for each connection, limit output {}", limits.join("/"))
         } else {
             "fifo: one queue for all connections, no limit".to_owned()
         };
@@ -287,9 +275,7 @@ fn bypass_warning(setup: &Setup) -> Option<String> {
         return None;
     }
     let services = setup.flows.iter().map(|flow| flow.service);
-    let service = services
-        .filter(|service| pfc.bypass.contains(service))
-        .min()?;
+    let service = services.filter(|service| pfc.bypass.contains(service)).min()?;
     Some(format!(
         "flows of service {service} wait without limit: `bypass` leaves their class out of PFC, and nothing is \
          behind it\n  help: give the traffic a class of its own, such as service = 3, or set \
@@ -304,12 +290,8 @@ fn base_rtt(setup: &Setup) -> Result<Option<(Span, Span)>, tidegate_units::Confi
     let packet = packet(setup);
     let mut path = Vec::new();
     let mut range: Option<(Span, Span)> = None;
-    let pairs: BTreeSet<_> = setup
-        .flows
-        .iter()
-        .map(|flow| (flow.src, flow.dst))
-        .take(MOST_PAIRS)
-        .collect();
+    let pairs: BTreeSet<_> =
+        setup.flows.iter().map(|flow| (flow.src, flow.dst)).take(MOST_PAIRS).collect();
     for (src, dst) in pairs {
         routes.path(src, dst, 0, &mut path);
         let back: Vec<LinkId> = path.iter().map(|&link| Network::reverse(link)).collect();
@@ -341,10 +323,8 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
         both.extend(thresholds(&pair.1, rates, packet));
         return both;
     }
-    let settled: Vec<(Rate, mark::Config)> = rates
-        .iter()
-        .map(|&rate| (rate, with_derived(marking, rate)))
-        .collect();
+    let settled: Vec<(Rate, mark::Config)> =
+        rates.iter().map(|&rate| (rate, with_derived(marking, rate))).collect();
     let threshold = |field: &tidegate_units::Field| {
         let at_rates: Vec<(Rate, String)> = settled
             .iter()
@@ -356,11 +336,7 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
         let value = if is_one { first.as_str() } else { "derived" }.to_owned();
         let shown = |(rate, value): (Rate, String)| {
             let other = in_other_unit(field.form, &value, rate, packet)?;
-            let text = if is_one {
-                other
-            } else {
-                format!("{value} ({other})")
-            };
+            let text = if is_one { other } else { format!("{value} ({other})") };
             Some((rate, text))
         };
         Some(Threshold {
@@ -416,9 +392,8 @@ fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
 /// The values of a threshold as times if they are amounts, and as amounts if they are times.
 fn in_other_unit(form: Form, value: &str, rate: Rate, packet: u32) -> Option<String> {
     let texts = value.split(',').map(str::trim);
-    let texts: Option<Vec<String>> = texts
-        .map(|text| converted(unit(form), text, rate, packet))
-        .collect();
+    let texts: Option<Vec<String>> =
+        texts.map(|text| converted(unit(form), text, rate, packet)).collect();
     let mut texts = texts?;
     texts.dedup();
     Some(texts.join(", "))
@@ -484,18 +459,12 @@ mod tests {
         assert_eq!(of("queue-red"), ["threshold 65pkts = 78us | 19.5us"]);
         assert_eq!(
             of("ecn-sharp"),
-            [
-                "ins_target 200us = 250KB | 1MB",
-                "pst_target 85us = 106KB | 425KB"
-            ]
+            ["ins_target 200us = 250KB | 1MB", "pst_target 85us = 106KB | 425KB"]
         );
         // Its `measure_threshold` says when it measures.
         assert_eq!(of("rate-red"), ["port_threshold 125KB = 100us | 25us"]);
         assert!(of("none").is_empty());
-        assert_eq!(
-            of("diff-ecn"),
-            ["threshold derived = 16.3KB (13us) | 65KB (13us)"]
-        );
+        assert_eq!(of("diff-ecn"), ["threshold derived = 16.3KB (13us) | 65KB (13us)"]);
         assert_eq!(of("per-flow-tcn"), ["threshold 11us = 13.8KB | 55KB"]);
     }
 

@@ -21,10 +21,7 @@ impl Built {
     /// The links that a text names, separated by commas: names, patterns and numbers as
     /// `observe.links` takes them. Errors call the text `source`.
     pub fn find_links(&self, source: &str, text: &str) -> Result<Vec<LinkId>, Problem> {
-        let finder = Finder {
-            setup: &self.setup,
-            names: &self.ports,
-        };
+        let finder = Finder { setup: &self.setup, names: &self.ports };
         let source = Source::new(source, text);
         let mut found = Vec::new();
         let mut seen = vec![false; self.ports.len()];
@@ -33,10 +30,7 @@ impl Built {
             let name = word.trim();
             let start = begin + word.len() - word.trim_start().len();
             begin += word.len() + 1;
-            let loc = Location {
-                source: Arc::clone(&source),
-                span: start..start + name.len(),
-            };
+            let loc = Location { source: Arc::clone(&source), span: start..start + name.len() };
             let links = finder.matches(name, &loc, Kind::Links);
             for link in links.map_err(|problem| self.with_links(name, problem))? {
                 if !std::mem::replace(&mut seen[link.index()], true) {
@@ -81,19 +75,14 @@ pub(crate) fn observe(
     };
     let queues = watched.saturating_mul(finder.most_queues().into());
     if queues > limits.queues {
-        let message = format!(
-            "{queues} queues are more than the {} that can be observed",
-            limits.queues
-        );
+        let message =
+            format!("{queues} queues are more than the {} that can be observed", limits.queues);
         return Err(Problem::new(message)
             .at(asked.locs.of("ports"))
             .help("name some ports, such as \"leaf0>host*\""));
     }
     Ok(Observe {
-        window: Window {
-            from: asked.from,
-            to: asked.to,
-        },
+        window: Window { from: asked.from, to: asked.to },
         ports,
         links: finder.links(&asked.links, Kind::Links)?,
         flows: finder.flows(&asked.flows)?,
@@ -126,12 +115,7 @@ fn port_flows(
             .at(&flows.locs.whole)
             .help("add some, such as ports = \"leaf0>host*\""));
     }
-    Ok(PortFlows {
-        ports,
-        period: flows.period,
-        ideal: flows.ideal,
-        convention,
-    })
+    Ok(PortFlows { ports, period: flows.period, ideal: flows.ideal, convention })
 }
 
 fn sampling(
@@ -145,9 +129,7 @@ fn sampling(
     }
     if series.limit < 2 {
         let problem = Problem::new(format!("`limit` is {}", series.limit));
-        return Err(problem
-            .at(series.locs.of("limit"))
-            .help("at least 2 samples"));
+        return Err(problem.at(series.locs.of("limit")).help("at least 2 samples"));
     }
     let queues = finder.queues(&series.queues)?;
     let links = match finder.links(&series.links, Kind::Links)? {
@@ -251,9 +233,7 @@ impl Finder<'_> {
         }
         let named: Vec<LinkId> = match name.parse::<u32>() {
             Ok(number) => all().filter(|link| link.0 == number).collect(),
-            Err(_) => all()
-                .filter(|link| is_like(&self.names[link.index()], name))
-                .collect(),
+            Err(_) => all().filter(|link| is_like(&self.names[link.index()], name)).collect(),
         };
         if named.is_empty() {
             let problem =
@@ -270,11 +250,7 @@ impl Finder<'_> {
             });
         }
         let (usual, of_ideal_hosts): (Vec<_>, Vec<_>) = named.into_iter().partition(fits);
-        Ok(if usual.is_empty() {
-            of_ideal_hosts
-        } else {
-            usual
-        })
+        Ok(if usual.is_empty() { of_ideal_hosts } else { usual })
     }
 
     /// The queues of ports such as `leaf0>host3`, or one of them, as `leaf0>host3:1`.
@@ -320,9 +296,7 @@ impl Finder<'_> {
         for (name, loc) in asked {
             let (first, last) = name.split_once('-').unwrap_or((name, name));
             let number = |text: &str| text.trim().parse::<u32>().ok();
-            let range = number(first)
-                .zip(number(last))
-                .filter(|(first, last)| first <= last);
+            let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
             match range {
                 Some((first, last)) if u64::from(last) < count => found.extend(first..=last),
                 _ => {

@@ -42,9 +42,7 @@ impl Coordinate {
 }
 
 /// Keys that no axis can vary: they are of the scenario, not of a run.
-const FIXED: &[&str] = &[
-    "baseline", "include", "name", "runs", "sweep", "threads", "title",
-];
+const FIXED: &[&str] = &["baseline", "include", "name", "runs", "sweep", "threads", "title"];
 
 /// The axes of `[sweep]`, in the order of the file.
 pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> {
@@ -64,11 +62,7 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     // Axes whose last words are the same are distinguished by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
     for (number, axis) in axes.iter_mut().enumerate() {
-        let ambiguous = lasts
-            .iter()
-            .filter(|other| **other == lasts[number])
-            .count()
-            > 1;
+        let ambiguous = lasts.iter().filter(|other| **other == lasts[number]).count() > 1;
         name_choices(axis, if ambiguous { 2 } else { 1 })?;
     }
     Ok(axes)
@@ -133,20 +127,15 @@ fn is_range(table: &Table) -> bool {
 fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     let values = values(key, &entry.node, limits)?;
     if values.is_empty() {
-        return Err(
-            Problem::new(format!("the sweep over `{key}` has no values"))
-                .at(&entry.node.loc)
-                .help("leave the line out, or give it a value"),
-        );
+        return Err(Problem::new(format!("the sweep over `{key}` has no values"))
+            .at(&entry.node.loc)
+            .help("leave the line out, or give it a value"));
     }
     let path = steps(key, &entry.loc.source, entry.loc.span.clone())?;
     let first = path[0].name.as_str();
     let keys = Section::Root.own_keys("");
-    let known: Vec<&str> = keys
-        .iter()
-        .map(|key| key.name)
-        .filter(|name| !FIXED.contains(name))
-        .collect();
+    let known: Vec<&str> =
+        keys.iter().map(|key| key.name).filter(|name| !FIXED.contains(name)).collect();
     let is_table = |node: &Node| matches!(node.value, Value::Table(_));
     let is_free = !known.contains(&first) && path.len() == 1 && values.iter().all(is_table);
     if FIXED.contains(&first) {
@@ -154,17 +143,11 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     }
     if !known.contains(&first) && !is_free {
         let message = format!("`{key}` cannot be swept: there is no such key");
-        return Err(Problem::new(message)
-            .at(&entry.loc)
-            .help(suggest(first, &known)));
+        return Err(Problem::new(message).at(&entry.loc).help(suggest(first, &known)));
     }
     let choice = |node: &Node| choice(if is_free { &[] } else { &path }, node);
     Ok(Axis {
-        key: path
-            .iter()
-            .map(|step| step.name.as_str())
-            .collect::<Vec<_>>()
-            .join("."),
+        key: path.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join("."),
         loc: entry.loc.clone(),
         choices: values.iter().map(choice).collect::<Result<_, _>>()?,
         values,
@@ -183,24 +166,16 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
         Value::List(items) => return Ok(items.clone()),
         Value::Table(range) => range,
         _ => {
-            return Err(
-                Problem::new(format!("`{key}` is swept over {}", node.noun()))
-                    .at(&node.loc)
-                    .help("a list of values, or { from = 0.1, to = 0.9, step = 0.1 }"),
-            );
+            return Err(Problem::new(format!("`{key}` is swept over {}", node.noun()))
+                .at(&node.loc)
+                .help("a list of values, or { from = 0.1, to = 0.9, step = 0.1 }"));
         }
     };
     let names = ["from", "to", "step"];
-    if let Some(other) = range
-        .entries()
-        .iter()
-        .find(|entry| !names.contains(&entry.key.as_str()))
-    {
-        return Err(
-            Problem::new(format!("unknown key `{}` of a range", other.key))
-                .at(&other.loc)
-                .help(suggest(&other.key, &names)),
-        );
+    if let Some(other) = range.entries().iter().find(|entry| !names.contains(&entry.key.as_str())) {
+        return Err(Problem::new(format!("unknown key `{}` of a range", other.key))
+            .at(&other.loc)
+            .help(suggest(&other.key, &names)));
     }
     let part = |name: &str| match range.get(name).map(|node| (node.scalar(), node)) {
         Some((Some(text), _)) => Ok(text),
@@ -217,22 +192,11 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
         let loc = range.get(name).map_or(&node.loc, |node| &node.loc);
         Problem::new(why).at(loc)
     })?;
-    let is_number = |name: &str| {
-        matches!(
-            range.get(name),
-            Some(Node {
-                value: Value::Number(_),
-                ..
-            })
-        )
-    };
+    let is_number =
+        |name: &str| matches!(range.get(name), Some(Node { value: Value::Number(_), .. }));
     let numbers = names.into_iter().all(is_number);
     let value = |text: String| Node {
-        value: if numbers {
-            Value::Number(text)
-        } else {
-            Value::Text(text)
-        },
+        value: if numbers { Value::Number(text) } else { Value::Text(text) },
         loc: node.loc.clone(),
     };
     Ok(texts.into_iter().map(value).collect())
@@ -267,14 +231,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
             return Err(fixed(first));
         }
     }
-    Ok(Choice {
-        label,
-        setting: Coordinate {
-            key: String::new(),
-            value: String::new(),
-        },
-        sets,
-    })
+    Ok(Choice { label, setting: Coordinate { key: String::new(), value: String::new() }, sets })
 }
 
 /// Tables set each of their keys; one that names a kind, or has no key, is set as a whole.
@@ -302,28 +259,19 @@ fn flatten(path: Vec<Step>, node: &Node, sets: &mut Vec<(Vec<Step>, Node)>) -> R
 /// The last words of a key.
 fn last(key: &str, words: usize) -> String {
     let all: Vec<&str> = key.split('.').collect();
-    all[all.len().saturating_sub(words)..]
-        .join(" ")
-        .replace('_', " ")
+    all[all.len().saturating_sub(words)..].join(" ").replace('_', " ")
 }
 
 /// Gives each value a short label, and refuses two that are the same.
 fn name_choices(axis: &mut Axis, words: usize) -> Result<(), Problem> {
     let kinds: Vec<Option<String>> = axis.choices.iter().map(only_kind).collect();
     let is_plain = axis.choices.iter().all(|choice| choice.label.is_empty())
-        && axis
-            .choices
-            .iter()
-            .all(|choice| is_one_value(&axis.key, choice));
+        && axis.choices.iter().all(|choice| is_one_value(&axis.key, choice));
     let mut keys_of_kind = true;
     for number in 0..axis.choices.len() {
         let choice = &axis.choices[number];
-        let same = |kind: &String| {
-            kinds
-                .iter()
-                .filter(|other| other.as_ref() == Some(kind))
-                .count()
-        };
+        let same =
+            |kind: &String| kinds.iter().filter(|other| other.as_ref() == Some(kind)).count();
         let label = match &kinds[number] {
             _ if !choice.label.is_empty() => {
                 keys_of_kind = false;
@@ -333,9 +281,8 @@ fn name_choices(axis: &mut Axis, words: usize) -> Result<(), Problem> {
             _ => {
                 keys_of_kind = false;
                 let sets = choice.sets.iter();
-                let texts: Vec<String> = sets
-                    .map(|(path, node)| words_of(path, node, words))
-                    .collect();
+                let texts: Vec<String> =
+                    sets.map(|(path, node)| words_of(path, node, words)).collect();
                 texts.join(" ")
             }
         };
@@ -346,22 +293,14 @@ fn name_choices(axis: &mut Axis, words: usize) -> Result<(), Problem> {
         axis.choices[number].label = label;
         axis.choices[number].setting.value = value;
     }
-    let swept_table = axis
-        .choices
-        .iter()
-        .any(|choice| matches!(choice.sets[0].1.value, Value::Table(_)));
-    let key = if keys_of_kind && swept_table {
-        format!("{}.kind", axis.key)
-    } else {
-        axis.key.clone()
-    };
+    let swept_table =
+        axis.choices.iter().any(|choice| matches!(choice.sets[0].1.value, Value::Table(_)));
+    let key =
+        if keys_of_kind && swept_table { format!("{}.kind", axis.key) } else { axis.key.clone() };
     for number in 0..axis.choices.len() {
         axis.choices[number].setting.key.clone_from(&key);
         let label = axis.choices[number].label.clone();
-        if axis.choices[..number]
-            .iter()
-            .any(|before| before.label == label)
-        {
+        if axis.choices[..number].iter().any(|before| before.label == label) {
             return Err(Problem::new(format!(
                 "two values of `{}` are both called `{label}`",
                 axis.key
@@ -397,11 +336,7 @@ fn only_kind(choice: &Choice) -> Option<String> {
 
 /// What a value sets, in words: `load 0.6`, or `tcn threshold 60us`.
 fn words_of(path: &[Step], node: &Node, words: usize) -> String {
-    let key = path
-        .iter()
-        .map(|step| step.name.as_str())
-        .collect::<Vec<_>>()
-        .join(".");
+    let key = path.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(".");
     match &node.value {
         Value::Table(table) if !table.entries().is_empty() => {
             let entries = table.entries().iter();

@@ -24,17 +24,14 @@ impl Decimal {
         if whole.is_empty() || fraction.contains('.') {
             return None;
         }
-        let decimals = u32::try_from(fraction.len())
-            .ok()
-            .filter(|&count| count <= FINEST)?;
+        let decimals = u32::try_from(fraction.len()).ok().filter(|&count| count <= FINEST)?;
         let digits = format!("{whole}{fraction}").parse().ok()?;
         Some((Self { digits, decimals }, unit.trim()))
     }
 
     /// In units of 10^−`decimals`, of which there are at least as many as here.
     fn at(self, decimals: u32) -> Option<u128> {
-        self.digits
-            .checked_mul(10_u128.checked_pow(decimals - self.decimals)?)
+        self.digits.checked_mul(10_u128.checked_pow(decimals - self.decimals)?)
     }
 
     fn write(self) -> String {
@@ -55,29 +52,19 @@ pub(crate) type Wrong = (&'static str, String);
 /// All values from `from` to `to`, both included if the step leads there; at most `most`.
 pub(crate) fn expand(from: &str, to: &str, step: &str, most: u64) -> Result<Vec<String>, Wrong> {
     let not_a_number = |key, text: &str| {
-        (
-            key,
-            format!("`{key}` is `{text}`, and should be a number, with a unit or without"),
-        )
+        (key, format!("`{key}` is `{text}`, and should be a number, with a unit or without"))
     };
     let read = |key, text| Decimal::split(text).ok_or_else(|| not_a_number(key, text));
     let parts = [read("from", from)?, read("to", to)?, read("step", step)?];
     let unit = parts[0].1;
     if parts.iter().all(|(_, other)| *other == unit) {
-        let decimals = parts
-            .iter()
-            .map(|(number, _)| number.decimals)
-            .max()
-            .unwrap_or(0);
+        let decimals = parts.iter().map(|(number, _)| number.decimals).max().unwrap_or(0);
         let scaled = parts.map(|(number, _)| number.at(decimals));
         let [Some(from), Some(to), Some(step)] = scaled else {
             return Err(("to", "the numbers are too large".into()));
         };
         let write = |digits| format!("{}{unit}", Decimal { digits, decimals }.write());
-        return Ok(count(from, to, step, most)?
-            .into_iter()
-            .map(write)
-            .collect());
+        return Ok(count(from, to, step, most)?.into_iter().map(write).collect());
     }
     // Different units of the same quantity.
     macro_rules! quantities {
@@ -96,10 +83,7 @@ pub(crate) fn expand(from: &str, to: &str, step: &str, most: u64) -> Result<Vec<
         Bytes, |bytes: Bytes| bytes.0, Bytes;
         Rate, Rate::as_bps, |bps| Rate::from_bps(bps).unwrap_or(Rate::from_gbps(1));
     }
-    Err((
-        "step",
-        "`from`, `to` and `step` have different units".into(),
-    ))
+    Err(("step", "`from`, `to` and `step` have different units".into()))
 }
 
 fn count(from: u128, to: u128, step: u128, most: u64) -> Result<Vec<u128>, Wrong> {
@@ -132,28 +116,16 @@ mod tests {
         );
         assert_eq!(values("1", "2", "0.5").as_deref(), Ok("1 1.5 2"));
         assert_eq!(values("1", "2", "0.3").as_deref(), Ok("1 1.3 1.6 1.9"));
-        assert_eq!(
-            values("20us", "100us", "20us").as_deref(),
-            Ok("20us 40us 60us 80us 100us")
-        );
+        assert_eq!(values("20us", "100us", "20us").as_deref(), Ok("20us 40us 60us 80us 100us"));
         assert_eq!(values("7", "7", "1").as_deref(), Ok("7"));
         assert_eq!(values("10%", "30%", "10 %").as_deref(), Ok("10% 20% 30%"));
     }
 
     #[test]
     fn units_may_differ_within_a_quantity() {
-        assert_eq!(
-            values("500ns", "1us", "250ns").as_deref(),
-            Ok("500ns 750ns 1us")
-        );
-        assert_eq!(
-            values("512B", "1KiB", "256B").as_deref(),
-            Ok("512B 768B 1KiB")
-        );
-        assert_eq!(
-            values("500Mbps", "1Gbps", "500Mbps").as_deref(),
-            Ok("500Mbps 1Gbps")
-        );
+        assert_eq!(values("500ns", "1us", "250ns").as_deref(), Ok("500ns 750ns 1us"));
+        assert_eq!(values("512B", "1KiB", "256B").as_deref(), Ok("512B 768B 1KiB"));
+        assert_eq!(values("500Mbps", "1Gbps", "500Mbps").as_deref(), Ok("500Mbps 1Gbps"));
         assert_eq!(values("1us", "1KB", "1us").unwrap_err().0, "step");
     }
 
@@ -169,18 +141,9 @@ mod tests {
             ("1", "2", "1.2.3", "step"),
             ("0.0000000000000000000001", "1", "1", "from"),
             ("1", "99999999999999999999999999999999999999999", "1", "to"),
-            (
-                "0.000000000000000001",
-                "99999999999999999999999999999999",
-                "1",
-                "to",
-            ),
+            ("0.000000000000000001", "99999999999999999999999999999999", "1", "to"),
         ] {
-            assert_eq!(
-                values(from, to, step).unwrap_err().0,
-                key,
-                "{from} {to} {step}"
-            );
+            assert_eq!(values(from, to, step).unwrap_err().0, key, "{from} {to} {step}");
         }
         let all = expand("1", "1000", "1", 1_000).unwrap();
         assert_eq!(all.len(), 1_000);

@@ -22,9 +22,7 @@ pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step], root: &Table) -
         Some((last, table)) if last == "kind" => {
             path.starts_with(table)
                 && node.scalar() != kind(root, table)
-                && path
-                    .get(table.len())
-                    .is_none_or(|key| !is_common(table, key))
+                && path.get(table.len()).is_none_or(|key| !is_common(table, key))
         }
         _ => false,
     }

@@ -32,10 +32,7 @@ fn read_of(
 #[test]
 fn a_file_is_laid_over_those_that_it_includes() {
     let files = &[
-        (
-            "base/fabric.toml",
-            "[topology]\nkind = 'star'\nhosts = 5\nhost_delay = '3us'\n",
-        ),
+        ("base/fabric.toml", "[topology]\nkind = 'star'\nhosts = 5\nhost_delay = '3us'\n"),
         ("base/sizes.cdf", "1000 0\n2000 1\n"),
         (
             "base/all.toml",
@@ -47,14 +44,8 @@ fn a_file_is_laid_over_those_that_it_includes() {
             "include = ['base/all.toml']\n[topology]\nhosts = 6\n[switch.marking]\nkind = \
                  'codel'\n[sweep]\n'traffic.0.sizes' = ['file:base/sizes.cdf', '5KB']\n",
         ),
-        (
-            "list.toml",
-            "[[traffic]]\nkind = 'list'\nfile = 'flows.csv'\n",
-        ),
-        (
-            "flows.csv",
-            "id,start_s,src,dst,bytes\nb,0.5,0,1,10\na,0.25,1,0,20\n",
-        ),
+        ("list.toml", "[[traffic]]\nkind = 'list'\nfile = 'flows.csv'\n"),
+        ("flows.csv", "id,start_s,src,dst,bytes\nb,0.5,0,1,10\na,0.25,1,0,20\n"),
     ];
     let scenario = read_of(files, "mine.toml", &["seed=9".to_owned()]);
     let scenario = scenario.unwrap_or_else(|problem| panic!("{problem}"));
@@ -65,34 +56,13 @@ fn a_file_is_laid_over_those_that_it_includes() {
     assert_eq!((built.setup.network.hosts(), built.setup.seed), (6, 9));
     assert_eq!(built.setup.network.links()[0].delay, Span::from_us(3));
     assert_eq!(built.setup.switch.marking.name(), "codel");
-    assert!(
-        built
-            .setup
-            .flows
-            .iter()
-            .all(|flow| (1000..=2000).contains(&flow.bytes))
-    );
-    assert!(
-        runs[1]
-            .build()
-            .unwrap()
-            .setup
-            .flows
-            .iter()
-            .all(|flow| flow.bytes == 5000)
-    );
+    assert!(built.setup.flows.iter().all(|flow| (1000..=2000).contains(&flow.bytes)));
+    assert!(runs[1].build().unwrap().setup.flows.iter().all(|flow| flow.bytes == 5000));
 
     let list = read_of(files, "list.toml", &[]).unwrap();
     let built = list.plan().unwrap()[0].build().unwrap();
     assert_eq!(built.names, ["a", "b"]);
-    assert_eq!(
-        built
-            .plan
-            .iter()
-            .map(|planned| planned.index)
-            .collect::<Vec<_>>(),
-        [1, 0]
-    );
+    assert_eq!(built.plan.iter().map(|planned| planned.index).collect::<Vec<_>>(), [1, 0]);
     // What is resolved needs no other file.
     let again = Scenario::parse("resolved.toml", &list.resolved(), &[]).unwrap();
     assert_eq!(again.plan().unwrap()[0].build().unwrap().names, ["a", "b"]);
@@ -106,19 +76,10 @@ fn files_that_are_missing_or_include_themselves_are_refused() {
         ("c.toml", "include = 'a.toml'\n"),
         ("missing.toml", "include = 'nowhere.toml'\n"),
         ("wrong.toml", "include = 5\n"),
-        (
-            "list.toml",
-            "[[traffic]]\nkind = 'list'\nfile = 'nowhere.csv'\n",
-        ),
-        (
-            "sizes.toml",
-            "[[traffic]]\nkind = 'burst'\nsizes = 'file:bad.cdf'\n",
-        ),
+        ("list.toml", "[[traffic]]\nkind = 'list'\nfile = 'nowhere.csv'\n"),
+        ("sizes.toml", "[[traffic]]\nkind = 'burst'\nsizes = 'file:bad.cdf'\n"),
         ("bad.cdf", "1000 0.5\n"),
-        (
-            "diamond.toml",
-            "include = ['leaf.toml', 'leaf.toml']\n[[traffic]]\nkind = 'burst'\n",
-        ),
+        ("diamond.toml", "include = ['leaf.toml', 'leaf.toml']\n[[traffic]]\nkind = 'burst'\n"),
         ("leaf.toml", "seed = 4\n"),
     ];
     let said = |file: &str| {
@@ -161,18 +122,11 @@ fn files_that_only_a_sweep_names_are_told_from_edited_ones() {
     let resolved = |files| read_of(files, "in/mine.toml", &[]).unwrap().resolved();
     let first = resolved(&[MINE, BASE, B, ("in/a.cdf", "1000 0\n2000 1\n")]);
     let edited = resolved(&[MINE, BASE, B, ("in/a.cdf", "1000 0\n2001 1\n")]);
-    let differ: Vec<_> = first
-        .lines()
-        .zip(edited.lines())
-        .filter(|(a, b)| a != b)
-        .collect();
+    let differ: Vec<_> = first.lines().zip(edited.lines()).filter(|(a, b)| a != b).collect();
     let [(line, _)] = differ[..] else {
         panic!("{differ:?}");
     };
-    assert!(
-        line.starts_with("# \"in/a.cdf\" has 14 bytes with the sum "),
-        "{line}"
-    );
+    assert!(line.starts_with("# \"in/a.cdf\" has 14 bytes with the sum "), "{line}");
     assert!(first.contains("# \"in/b.csv\" has 38 bytes"), "{first}");
     // What stands in the text itself needs no sum, and names hold from anywhere.
     assert!(!first.contains("base.cdf"), "{first}");
@@ -222,18 +176,11 @@ fn files_that_a_sweep_names_hold_in_commands_and_from_anywhere() {
             assert_eq!(sizes(&again[0]), sizes(&run), "{:?}", run.overrides());
         }
         let resolved = scenario.resolved();
-        assert!(
-            resolved.contains("\"file:/root/base/large.cdf\""),
-            "{resolved}"
-        );
+        assert!(resolved.contains("\"file:/root/base/large.cdf\""), "{resolved}");
     }
     // Those of a file's own folder are named as it does.
     let own = read("base/all.toml", &[]).plan().unwrap();
-    assert!(
-        own[0]
-            .overrides()
-            .contains(&"traffic.0.sizes=\"file:small.cdf\"".to_owned())
-    );
+    assert!(own[0].overrides().contains(&"traffic.0.sizes=\"file:small.cdf\"".to_owned()));
     // One's own are relative to the scenario too.
     let set = ["traffic.0.sizes=file:large.cdf".to_owned()];
     let runs = read("mine.toml", &set).plan().unwrap();

@@ -12,10 +12,7 @@ fn resolves(overrides: &[String]) -> Result<String, Problem> {
     let again = Scenario::parse("resolved.toml", &resolved, &[]);
     let again = again.unwrap_or_else(|problem| panic!("{overrides:?}\n{problem}\n{resolved}"));
     assert_eq!(again.resolved(), resolved, "{overrides:?}");
-    assert!(
-        given(&scenario) == given(&again),
-        "{overrides:?}\n{resolved}"
-    );
+    assert!(given(&scenario) == given(&again), "{overrides:?}\n{resolved}");
     Ok(resolved)
 }
 
@@ -27,15 +24,12 @@ fn company(key: &str, kind: &str) -> Vec<String> {
             "switch.marking={ kind = \"or\", first = { kind = \"tcn\" }, second = { kind = \"codel\" } }",
         ],
         ("switch.marking", _) => &[queues],
-        ("switch.buffer", "pfc") => &[
-            "nic={}",
-            "switch.buffer.classes=1",
-            "switch.buffer.bypass=[]",
-        ],
-        ("switch.flow_control", _) => &[
-            queues,
-            "nic.scheduler={ kind = \"sp-dwrr\", quanta = [1500, 1500] }",
-        ],
+        ("switch.buffer", "pfc") => {
+            &["nic={}", "switch.buffer.classes=1", "switch.buffer.bypass=[]"]
+        }
+        ("switch.flow_control", _) => {
+            &[queues, "nic.scheduler={ kind = \"sp-dwrr\", quanta = [1500, 1500] }"]
+        }
         ("traffic.0", "list") => &["traffic.0.flows=a,0,0,1,1000"],
         ("traffic.0", "long-lived") => &["traffic.0.bytes=10KB"],
         ("traffic.0", "ecn-sharp-queue-track") => &["topology.hosts=17", "traffic.0.flows=20"],
@@ -186,9 +180,7 @@ fn mutated_scenarios_are_read_or_refused_and_never_panic() {
         ".",
     ];
     let rounds = std::env::var_os("SCENARIO_MUTATIONS");
-    let rounds = rounds
-        .and_then(|text| text.to_str()?.parse().ok())
-        .unwrap_or(1_500_u64);
+    let rounds = rounds.and_then(|text| text.to_str()?.parse().ok()).unwrap_or(1_500_u64);
     for seed in 0..rounds {
         let mut rng = Rng::new(seed, 7);
         let (_, text) = FILES[below(&mut rng, FILES.len())];
@@ -223,10 +215,7 @@ fn mutated_scenarios_are_read_or_refused_and_never_panic() {
             }
         }
         if let Err(problem) = fuzz::scenario(&bytes) {
-            panic!(
-                "seed {seed}: {problem}\n{}",
-                String::from_utf8_lossy(&bytes)
-            );
+            panic!("seed {seed}: {problem}\n{}", String::from_utf8_lossy(&bytes));
         }
     }
 }

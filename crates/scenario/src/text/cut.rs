@@ -27,10 +27,7 @@ pub(crate) fn cut(root: &mut Table, loc: &Location) -> Option<Cut> {
     }
     let is_item = path.last().is_some_and(|key| key.parse::<usize>().is_ok());
     let goes_alone = path[0] == "sweep"
-        || matches!(
-            node(root, &path).map(|node| &node.value),
-            Some(Value::Table(_))
-        );
+        || matches!(node(root, &path).map(|node| &node.value), Some(Value::Table(_)));
     if is_item && !goes_alone {
         path.pop();
     }
@@ -62,12 +59,11 @@ fn find(table: &Table, at: &Location) -> Option<Vec<String>> {
 
 fn node<'a>(root: &'a Table, path: &[String]) -> Option<&'a Node> {
     let (first, rest) = path.split_first()?;
-    rest.iter()
-        .try_fold(root.get(first)?, |node, key| match &node.value {
-            Value::Table(table) => table.get(key),
-            Value::List(items) => items.get(key.parse::<usize>().ok()?),
-            _ => None,
-        })
+    rest.iter().try_fold(root.get(first)?, |node, key| match &node.value {
+        Value::Table(table) => table.get(key),
+        Value::List(items) => items.get(key.parse::<usize>().ok()?),
+        _ => None,
+    })
 }
 
 fn remove(root: &mut Table, path: &[String]) -> Option<Cut> {

@@ -79,13 +79,7 @@ mod tests {
         // What is closed is over, and so are the dots of a value.
         assert_eq!(too_deep(&"[a.b]\nc = 1.5\n".repeat(100)), None);
         assert_eq!(too_deep(&"1.5, ".repeat(100)), None);
-        for text in [
-            "# [[[[",
-            r#""[[\"[[""#,
-            r"'[[\'",
-            r#""""[["[\"""""#,
-            "'''[['[['''",
-        ] {
+        for text in ["# [[[[", r#""[[\"[[""#, r"'[[\'", r#""""[["[\"""""#, "'''[['[['''"] {
             assert_eq!(too_deep(&format!("{text}\n").repeat(100)), None, "{text}");
         }
         // What never ends is for the parser.

@@ -84,13 +84,9 @@ impl Table {
 
     /// The same keys with other values.
     pub(crate) fn map(&self, change: impl Fn(&str, &Node) -> Node) -> Self {
-        let changed = |entry: &Entry| Entry {
-            node: change(&entry.key, &entry.node),
-            ..entry.clone()
-        };
-        Self {
-            entries: self.entries.iter().map(changed).collect(),
-        }
+        let changed =
+            |entry: &Entry| Entry { node: change(&entry.key, &entry.node), ..entry.clone() };
+        Self { entries: self.entries.iter().map(changed).collect() }
     }
 
     /// The text of `key`, if it is text.
@@ -104,11 +100,7 @@ impl Table {
     fn put(&mut self, key: &str, loc: &Location, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
-            None => self.entries.push(Entry {
-                key: key.to_owned(),
-                loc: loc.clone(),
-                node,
-            }),
+            None => self.entries.push(Entry { key: key.to_owned(), loc: loc.clone(), node }),
         }
     }
 
@@ -124,8 +116,7 @@ impl Table {
             let (default, common) = selects(path).unwrap_or_default();
             let new = entry.node.scalar();
             if new.as_deref() != self.text("kind").or(default) {
-                self.entries
-                    .retain(|old| common.contains(&old.key.as_str()));
+                self.entries.retain(|old| common.contains(&old.key.as_str()));
             }
         }
         let Value::Table(new) = &entry.node.value else {
@@ -173,11 +164,7 @@ impl Table {
             return Ok(());
         };
         let Some(next) = rest.first() else {
-            let entry = Entry {
-                key: step.name.clone(),
-                loc: step.loc.clone(),
-                node: node.clone(),
-            };
+            let entry = Entry { key: step.name.clone(), loc: step.loc.clone(), node: node.clone() };
             self.lay(above, &entry, Overlay::Replace, selects);
             return Ok(());
         };
@@ -193,10 +180,7 @@ impl Table {
                 return Err(Problem::new(message).at(&next.loc));
             }
             _ => {
-                let empty = Node {
-                    value: Value::Table(Self::default()),
-                    loc: step.loc.clone(),
-                };
+                let empty = Node { value: Value::Table(Self::default()), loc: step.loc.clone() };
                 self.put(&step.name, &step.loc, empty);
             }
         }
@@ -264,11 +248,7 @@ pub(crate) fn steps(
     let exact = source.text.get(span.clone()) == Some(path);
     let loc = |part: Range<usize>| Location {
         source: Arc::clone(source),
-        span: if exact {
-            span.start + part.start..span.start + part.end
-        } else {
-            span.clone()
-        },
+        span: if exact { span.start + part.start..span.start + part.end } else { span.clone() },
     };
     let mut steps = Vec::new();
     let mut begin = 0;
@@ -299,11 +279,7 @@ pub(crate) fn steps(
         }
         let plain = name.trim();
         steps.push(Step {
-            name: if plain.contains('.') {
-                plain.to_owned()
-            } else {
-                normal(plain)
-            },
+            name: if plain.contains('.') { plain.to_owned() } else { normal(plain) },
             loc: loc(at.clone()),
         });
         begin = match after.find('.') {
@@ -337,11 +313,7 @@ pub(crate) fn read_override(
     let node = match DeValue::parse(value.trim()) {
         Ok(parsed) => {
             let shift = shift + (value.len() - value.trim_start().len());
-            Converter {
-                source: &source,
-                shift,
-            }
-            .node(parsed)?
+            Converter { source: &source, shift }.node(parsed)?
         }
         // A bare word such as 60us, or broken TOML if it begins like something else.
         Err(error) if value.trim_start().starts_with(['{', '[', '"', '\'']) => {
@@ -349,10 +321,7 @@ pub(crate) fn read_override(
         }
         Err(_) => Node {
             value: Value::Text(value.trim().to_owned()),
-            loc: Location {
-                source: Arc::clone(&source),
-                span: shift..text.len(),
-            },
+            loc: Location { source: Arc::clone(&source), span: shift..text.len() },
         },
     };
     Ok((steps, node))
@@ -360,10 +329,7 @@ pub(crate) fn read_override(
 
 fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> Problem {
     let span = error.span().unwrap_or(0..0);
-    let loc = Location {
-        source: Arc::clone(source),
-        span: span.start + shift..span.end + shift,
-    };
+    let loc = Location { source: Arc::clone(source), span: span.start + shift..span.end + shift };
     let said = error.message().trim().replace('\n', ", ");
     Problem::new(format!("not TOML: {said}")).at(&loc)
 }
@@ -373,10 +339,7 @@ fn refuse_depth(source: &Arc<Source>, text: &str, shift: usize) -> Result<(), Pr
     let Some(at) = too_deep(text) else {
         return Ok(());
     };
-    let loc = Location {
-        source: Arc::clone(source),
-        span: shift + at..shift + at + 1,
-    };
+    let loc = Location { source: Arc::clone(source), span: shift + at..shift + at + 1 };
     let message = format!("tables and lists are in each other more than {DEEPEST} deep");
     Err(Problem::new(message).at(&loc))
 }
@@ -406,16 +369,8 @@ impl Converter<'_> {
         for (key, value) in table {
             let loc = self.loc(key.span());
             let written = key.into_inner();
-            let key = if written.contains('.') {
-                written.into_owned()
-            } else {
-                normal(&written)
-            };
-            entries.push(Entry {
-                key,
-                loc,
-                node: self.node(value)?,
-            });
+            let key = if written.contains('.') { written.into_owned() } else { normal(&written) };
+            entries.push(Entry { key, loc, node: self.node(value)? });
         }
         // The parser sorts keys; the order of a file is that of its sweeps.
         entries.sort_by_key(|entry: &Entry| entry.loc.span.start);
@@ -501,11 +456,7 @@ impl Node {
 /// A key as TOML.
 pub(crate) fn key(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !key.is_empty() && key.chars().all(bare) {
-        key.to_owned()
-    } else {
-        quoted(key)
-    }
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
 }
 
 /// A text as a TOML string on one line.

@@ -21,11 +21,7 @@ pub(crate) struct Source {
 impl Source {
     /// A text without a file.
     pub(crate) fn new(name: &str, text: &str) -> Arc<Self> {
-        Arc::new(Self {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            folder: None,
-        })
+        Arc::new(Self { name: name.to_owned(), text: text.to_owned(), folder: None })
     }
 }
 
@@ -39,10 +35,7 @@ pub(crate) struct Location {
 impl Location {
     /// The whole of a source.
     pub(crate) fn whole(source: &Arc<Source>) -> Self {
-        Self {
-            source: Arc::clone(source),
-            span: 0..source.text.len(),
-        }
+        Self { source: Arc::clone(source), span: 0..source.text.len() }
     }
 
     /// Whether it is a part of another.
@@ -76,12 +69,7 @@ pub struct Problem {
 impl Problem {
     /// Something that is wrong with no place in a file.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            loc: None,
-            help: None,
-            others: Vec::new(),
-        }
+        Self { message: message.into(), loc: None, help: None, others: Vec::new() }
     }
 
     /// The same with others of the same scenario behind it.
@@ -104,11 +92,7 @@ impl Problem {
 
     /// Something that is wrong with some bytes of a text that is called `name`.
     pub fn in_text(name: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
-        let source = Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            folder: None,
-        };
+        let source = Source { name: name.to_owned(), text: text.to_owned(), folder: None };
         let source = Arc::new(source);
         Self::new(message).at(&Location { source, span })
     }
@@ -222,11 +206,7 @@ impl<'a> Excerpt<'a> {
     fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        write!(
-            f,
-            "\n {margin}--> {}:{}:{}",
-            self.name, self.line, self.column
-        )?;
+        write!(f, "\n {margin}--> {}:{}:{}", self.name, self.line, self.column)?;
         write!(f, "\n {margin} |\n {number} | {}\n {margin} | ", self.text)?;
         (0..self.indent).try_for_each(|_| f.write_char(' '))?;
         (0..self.carets).try_for_each(|_| f.write_char('^'))
@@ -236,10 +216,7 @@ impl<'a> Excerpt<'a> {
 /// The last boundary of a character at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
-    (0..=at)
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// The name among `known` that looks most like `word`, if one looks enough like it.
@@ -254,13 +231,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         return None;
     }
     let allowed = 1 + word.chars().count() / 4;
-    let distances = known
-        .into_iter()
-        .map(|name| (strsim::osa_distance(&word, &plain(name)), name));
+    let distances = known.into_iter().map(|name| (strsim::osa_distance(&word, &plain(name)), name));
     let close = distances.filter(|&(distance, _)| distance <= allowed);
-    close
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, name)| name)
+    close.min_by_key(|&(distance, _)| distance).map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -17,12 +17,7 @@ pub(crate) struct PartCalendar {
 
 impl PartCalendar {
     pub(crate) fn new(buckets: Buckets, parts: Arc<[u16]>, own: u16, count: usize) -> Self {
-        Self {
-            buckets,
-            parts,
-            own,
-            outgoing: vec![Vec::new(); count],
-        }
+        Self { buckets, parts, own, outgoing: vec![Vec::new(); count] }
     }
 }
 

@@ -36,12 +36,7 @@ impl Plan {
         let network = &setup.network;
         let links = network.links();
         let step = width(setup.shortest(|_| true));
-        let flat = Self {
-            width: step,
-            step,
-            levels: vec![0; links.len()].into(),
-            count: 1,
-        };
+        let flat = Self { width: step, step, levels: vec![0; links.len()].into(), count: 1 };
         let full = links.iter().map(|link| link.rate.time_for(MAX_BYTES)).min();
         let from_hosts = setup.shortest(|link| network.is_host(link.from));
         let width = width(full.unwrap_or_default().min(from_hosts));
@@ -171,10 +166,7 @@ mod tests {
         setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
         let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_step(Time::from_ps(ps)).as_ps();
-        assert_eq!(
-            [end(0), end((1 << 17) - 1), end(1 << 17)],
-            [1 << 17, 1 << 17, 2 << 17]
-        );
+        assert_eq!([end(0), end((1 << 17) - 1), end(1 << 17)], [1 << 17, 1 << 17, 2 << 17]);
     }
 
     #[test]
@@ -209,9 +201,6 @@ mod tests {
         let setup = fabric(20_200, 200, 10);
         let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_bucket(Time::from_ps(ps)).as_ps();
-        assert_eq!(
-            [end(0), end((1 << 24) - 1), end(1 << 24)],
-            [1 << 24, 1 << 24, 2 << 24]
-        );
+        assert_eq!([end(0), end((1 << 24) - 1), end(1 << 24)], [1 << 24, 1 << 24, 2 << 24]);
     }
 }

@@ -159,19 +159,12 @@ struct Chain {
 
 impl ByTarget {
     pub(crate) fn new(targets: usize) -> Self {
-        Self {
-            targets: vec![Chain::default(); targets],
-            ..Self::default()
-        }
+        Self { targets: vec![Chain::default(); targets], ..Self::default() }
     }
 
     /// Makes the chains, and forgets those of before.
     pub(crate) fn chain(&mut self, arrivals: &[Arrival]) {
-        let Self {
-            targets,
-            touched,
-            next,
-        } = self;
+        let Self { targets, touched, next } = self;
         for target in touched.drain(..) {
             targets[target as usize].count = 0;
         }
@@ -280,10 +273,7 @@ mod tests {
         let mut rng = Rng::new(3, 0);
         let mut packets = Slab::new();
         for link in [2, 0, 1, 0] {
-            packets.insert(Packet {
-                link: LinkId(link),
-                ..Packet::default()
-            });
+            packets.insert(Packet { link: LinkId(link), ..Packet::default() });
         }
         for case in 0..300 {
             let count = rng.next_u32() % 200;
@@ -294,11 +284,7 @@ mod tests {
                 } else {
                     at + u64::from(rng.next_u32() % 3)
                 };
-                Arrival {
-                    at: Time::from_ps(at),
-                    target,
-                    packet: rng.next_u32() % 4,
-                }
+                Arrival { at: Time::from_ps(at), target, packet: rng.next_u32() % 4 }
             });
             let mut list = list.collect::<Vec<_>>();
             let mut expected = list.clone();

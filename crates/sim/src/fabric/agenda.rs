@@ -75,9 +75,7 @@ impl Agenda {
 
     fn find_first(&mut self) {
         let order = self.starts.iter().enumerate();
-        self.first = order
-            .min_by_key(|(_, start)| **start)
-            .map_or(0, |(index, _)| index);
+        self.first = order.min_by_key(|(_, start)| **start).map_or(0, |(index, _)| index);
     }
 }
 
@@ -94,28 +92,20 @@ mod tests {
     }
 
     fn first(agenda: &Agenda) -> Option<(u64, u32)> {
-        agenda
-            .first()
-            .map(|Start { at, link }| (at.as_ps(), link.0))
+        agenda.first().map(|Start { at, link }| (at.as_ps(), link.0))
     }
 
     #[test]
     fn the_earliest_is_first_and_of_equals_the_lower_link() {
         assert_eq!(first(&agenda(&[])), None);
-        assert_eq!(
-            first(&agenda(&[(5, 1), (3, 7), (3, 2), (4, 0)])),
-            Some((3, 2))
-        );
+        assert_eq!(first(&agenda(&[(5, 1), (3, 7), (3, 2), (4, 0)])), Some((3, 2)));
     }
 
     #[test]
     fn a_start_is_due_from_its_own_moment_on() {
         let agenda = agenda(&[(5, 1)]);
         assert_eq!(agenda.due(Time::from_ps(4)), None);
-        assert_eq!(
-            agenda.due(Time::from_ps(5)).map(|start| start.link),
-            Some(LinkId(1))
-        );
+        assert_eq!(agenda.due(Time::from_ps(5)).map(|start| start.link), Some(LinkId(1)));
     }
 
     #[test]

@@ -148,18 +148,13 @@ impl<C: Calendar> Fabric<C> {
     /// A packet leaves the port of a link, as one of the departures says. It does not know yet that it is
     /// on that link.
     pub(super) fn on_departed(&mut self, departure: usize, link: LinkId) {
-        let Departure {
-            at, id, queue, len, ..
-        } = self.scratch.departures[departure];
+        let Departure { at, id, queue, len, .. } = self.scratch.departures[departure];
         let packet = &self.packets[id.0];
         let Some(bfc) = self.bfc.as_mut().filter(|_| !is_control(packet)) else {
             return;
         };
         let flow = packet.pkt.flow;
-        let left = Tag {
-            queue,
-            is_flagged: false,
-        };
+        let left = Tag { queue, is_flagged: false };
         match &mut bfc.senders[link.index()] {
             Sender::Host(port) => {
                 port.on_departed(flow, queue);
@@ -209,9 +204,7 @@ impl<C: Calendar> Fabric<C> {
         }
         self.wires[link.index()].is_paused = is_any_paused;
         self.pause_queues(link, now);
-        let start = self.ports[link.index()]
-            .as_deref()
-            .and_then(Egress::next_start);
+        let start = self.ports[link.index()].as_deref().and_then(Egress::next_start);
         self.note_start(link, start);
     }
 
@@ -231,10 +224,7 @@ impl<C: Calendar> Fabric<C> {
     /// A packet comes from another part of the network, where it waited in this queue.
     pub(crate) fn set_queue_before(&mut self, id: u32, queue: QueueId) {
         if let Some(bfc) = &mut self.bfc {
-            *bfc.tag(id) = Tag {
-                queue,
-                is_flagged: false,
-            };
+            *bfc.tag(id) = Tag { queue, is_flagged: false };
         }
     }
 

@@ -94,10 +94,7 @@ impl Coupling {
             indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
-                influx: [Influx {
-                    total: 0,
-                    per_ingress: 0,
-                }; Plan::MAX_WINDOWS],
+                influx: [Influx { total: 0, per_ingress: 0 }; Plan::MAX_WINDOWS],
                 arrivals: 0,
             });
         }
@@ -200,10 +197,7 @@ impl<C: Calendar> Fabric<C> {
     /// Does what happens at the ports of switches before `stop`, given what arrives there until then, by
     /// level. What leaves them arrives nowhere before that.
     pub(crate) fn serve_step(&mut self, arrivals: &mut [Vec<Arrival>], stop: Time) {
-        let mut coupling = self
-            .coupling
-            .take()
-            .expect("it is asked for where there is one");
+        let mut coupling = self.coupling.take().expect("it is asked for where there is one");
         self.find_coupled(&mut coupling, arrivals);
         for (level, arrivals) in arrivals.iter().enumerate() {
             self.serve_switches(level, arrivals, stop);
@@ -233,11 +227,7 @@ impl<C: Calendar> Fabric<C> {
         let mut any = false;
         for touched in 0..coupling.touched.len() {
             let index = coupling.touched[touched] as usize;
-            let Switch {
-                node,
-                influx,
-                arrivals,
-            } = &mut coupling.switches[index];
+            let Switch { node, influx, arrivals } = &mut coupling.switches[index];
             let arrivals = std::mem::take(arrivals);
             let total = arrivals.saturating_mul(coupling.longest);
             let influx = Influx {

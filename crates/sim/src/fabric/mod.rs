@@ -198,16 +198,12 @@ impl<'a> LinkView<'a> {
 
     /// How often and how long it has been paused at `now`.
     pub(crate) fn pauses(&self, now: Time) -> PauseCounters {
-        self.pauses
-            .map_or_else(PauseCounters::default, |pauses| pauses.counters(now))
+        self.pauses.map_or_else(PauseCounters::default, |pauses| pauses.counters(now))
     }
 }
 
 /// The ports of a node share a buffer.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "four answers that do not depend on each other"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "four answers that do not depend on each other")]
 #[derive(Debug)]
 struct Node {
     buffer: AnyBuffer,
@@ -259,10 +255,7 @@ impl<C: Calendar> Fabric<C> {
             let made = match ports_of.filter(|_| is_own(link.from)) {
                 None => None,
                 Some(ports) => {
-                    let config = PortConfig {
-                        non_ect: ports.non_ect,
-                        ..config
-                    };
+                    let config = PortConfig { non_ect: ports.non_ect, ..config };
                     let is_switch = !network.is_host(link.from);
                     let port = match setup.custom.as_deref().filter(|_| is_switch) {
                         Some(maker) => egress::build_custom(&config, maker, &ports.scheduling)?,
@@ -339,11 +332,7 @@ impl<C: Calendar> Fabric<C> {
     }
 
     fn ports_of(setup: &Setup, is_host: bool) -> Option<&Ports> {
-        if is_host {
-            setup.nic.as_ref()
-        } else {
-            Some(&setup.switch)
-        }
+        if is_host { setup.nic.as_ref() } else { Some(&setup.switch) }
     }
 
     /// The first link of a packet that its host has not sent yet.
@@ -365,19 +354,12 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let [link, next] = two_words(&self.routes, packet.route);
         let link = LinkId(link);
-        let id = self.packets.insert(Packet {
-            route: packet.route + 2,
-            link,
-            ..packet
-        });
+        let id = self.packets.insert(Packet { route: packet.route + 2, link, ..packet });
         self.start(id, packet.pkt.len, [link, LinkId(next)], now);
     }
 
     /// Puts a packet of its host on the first link of its route. The packet knows that it is there.
-    #[expect(
-        clippy::inline_always,
-        reason = "its arguments are in registers where it is used"
-    )]
+    #[expect(clippy::inline_always, reason = "its arguments are in registers where it is used")]
     #[inline(always)]
     pub(crate) fn start(&mut self, id: u32, size: u32, [link, next]: [LinkId; 2], now: Time) {
         let wire = &mut self.wires[link.index()];
@@ -389,11 +371,7 @@ impl<C: Calendar> Fabric<C> {
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
-        let arrival = Arrival {
-            at: wire.free_at + wire.delay,
-            target: next.0,
-            packet: id,
-        };
+        let arrival = Arrival { at: wire.free_at + wire.delay, target: next.0, packet: id };
         self.calendar.push_from_host(arrival, Rank::of_data(link));
     }
 
@@ -406,11 +384,7 @@ impl<C: Calendar> Fabric<C> {
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
             if self.gathers_sends {
-                self.scratch.sends.push(Arrival {
-                    at: now,
-                    target: link.0,
-                    packet: id,
-                });
+                self.scratch.sends.push(Arrival { at: now, target: link.0, packet: id });
             } else {
                 self.offer(id, now);
             }
@@ -519,13 +493,7 @@ impl<C: Calendar> Fabric<C> {
     /// Makes the next offers: what arrives for the port of a link.
     #[inline]
     fn prepare(&mut self, link: u32, by_target: &ByTarget, arrivals: &[Arrival]) {
-        let Self {
-            packets,
-            wires,
-            scratch,
-            counts_ingress,
-            ..
-        } = self;
+        let Self { packets, wires, scratch, counts_ingress, .. } = self;
         let last_queue = wires[link as usize].last_queue;
         let offers = scratch.next_offers.room(by_target.count(link));
         let counts_ingress = *counts_ingress;
@@ -555,17 +523,9 @@ impl<C: Calendar> Fabric<C> {
     /// Does what happens at a port until then, with what is offered to it. Returns when it sends next.
     #[inline]
     fn serve_port(&mut self, link: LinkId, until: Time) -> Option<Time> {
-        let Self {
-            calendar,
-            packets,
-            wires,
-            scratch: Scratch { offers, served, .. },
-            ..
-        } = self;
+        let Self { calendar, packets, wires, scratch: Scratch { offers, served, .. }, .. } = self;
         let wire = &mut wires[link.index()];
-        let port = self.ports[link.index()]
-            .as_mut()
-            .expect("only ports are served");
+        let port = self.ports[link.index()].as_mut().expect("only ports are served");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
         let next_start = port.serve(offers.as_slice(), until, buffer, served);
         wire.packets += served.sent.len() as u64;
@@ -661,19 +621,12 @@ struct LinkParams {
 impl LinkParams {
     #[inline]
     const fn of(wire: &Wire, link: LinkId) -> Self {
-        Self {
-            link,
-            delay: wire.delay,
-            leads_to_host: wire.leads_to_host,
-        }
+        Self { link, delay: wire.delay, leads_to_host: wire.leads_to_host }
     }
 }
 
 /// Notes the arrival of a packet whose last bit leaves at `end`.
-#[expect(
-    clippy::inline_always,
-    reason = "its arguments are in registers where it is used"
-)]
+#[expect(clippy::inline_always, reason = "its arguments are in registers where it is used")]
 #[inline(always)]
 fn transmit<C: Calendar>(
     calendar: &mut C,
@@ -688,19 +641,11 @@ fn transmit<C: Calendar>(
     let [low, high] = two_words(routes, packet.route);
     if params.leads_to_host {
         let last = Span::from_ps(u64::from(high) << 32 | u64::from(low));
-        let arrival = Arrival {
-            at: end + last,
-            target: params.link.0,
-            packet: id,
-        };
+        let arrival = Arrival { at: end + last, target: params.link.0, packet: id };
         calendar.push(arrival, Destination::Host, rank);
     } else {
         packet.route += 1;
-        let arrival = Arrival {
-            at: end + params.delay,
-            target: low,
-            packet: id,
-        };
+        let arrival = Arrival { at: end + params.delay, target: low, packet: id };
         calendar.push(arrival, Destination::Switch, rank);
     }
 }
@@ -738,9 +683,7 @@ impl Node {
         is_coupled: bool,
         is_own: bool,
     ) -> Result<Self, ConfigError> {
-        let mut made = links
-            .iter()
-            .filter_map(|link| made[link.index()].as_deref());
+        let mut made = links.iter().filter_map(|link| made[link.index()].as_deref());
         let queues = made.next().map_or(1, Egress::queues);
         let unlimited = buffer::Config::named("unlimited").expect("there is such a buffer");
         let config = ports.map_or(&unlimited, |ports| &ports.buffer);

@@ -27,25 +27,13 @@ pub(super) struct Pauses {
 
 impl Pauses {
     pub(super) fn new(setup: &Setup) -> Self {
-        let links = if setup.sends_pauses() {
-            setup.network.links().len()
-        } else {
-            0
-        };
-        Self {
-            links: vec![LinkPauses::default(); links],
-            to_switches: 0,
-            to_hosts: 0,
-        }
+        let links = if setup.sends_pauses() { setup.network.links().len() } else { 0 };
+        Self { links: vec![LinkPauses::default(); links], to_switches: 0, to_hosts: 0 }
     }
 
     /// Frames on their way to switches, or to hosts.
     pub(super) const fn in_flight(&mut self, to_host: bool) -> &mut u32 {
-        if to_host {
-            &mut self.to_hosts
-        } else {
-            &mut self.to_switches
-        }
+        if to_host { &mut self.to_hosts } else { &mut self.to_switches }
     }
 }
 
@@ -148,9 +136,7 @@ impl<C: Calendar> Fabric<C> {
     /// How the classes of all links were paused until `now`.
     pub(crate) fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
         let links = (0..).map(LinkId).zip(&self.pauses.links);
-        links
-            .flat_map(|(link, pauses)| pauses.results(link, now))
-            .collect()
+        links.flat_map(|(link, pauses)| pauses.results(link, now)).collect()
     }
 
     /// Which classes of links will never run again, in a network of these parts.
@@ -171,11 +157,7 @@ impl<C: Calendar> Fabric<C> {
             let asked = parts.iter().find(|part| part.has(back));
             if asked.is_some_and(|part| part.pauses_class(back, of.class)) {
                 indices.insert(of, holds.len());
-                holds.push(Hold {
-                    of,
-                    since,
-                    waits_for: Vec::new(),
-                });
+                holds.push(Hold { of, since, waits_for: Vec::new() });
             }
         }
         if holds.is_empty() {
@@ -184,9 +166,7 @@ impl<C: Calendar> Fabric<C> {
         for part in parts {
             for (of, egress, queue) in part.waiting_classes() {
                 if let Some(&index) = indices.get(&of) {
-                    holds[index]
-                        .waits_for
-                        .push(part.holders(egress, queue, &indices));
+                    holds[index].waits_for.push(part.holders(egress, queue, &indices));
                 }
             }
         }
@@ -207,9 +187,7 @@ impl<C: Calendar> Fabric<C> {
         for (egress, port) in (0..).map(LinkId).zip(&self.ports) {
             let wire = &self.wires[egress.index()];
             let is_lossless = self.nodes[wire.node as usize].is_lossless;
-            let Some(port) = port
-                .as_deref()
-                .filter(|port| is_lossless && port.packets() > 0)
+            let Some(port) = port.as_deref().filter(|port| is_lossless && port.packets() > 0)
             else {
                 continue;
             };
@@ -233,19 +211,15 @@ impl<C: Calendar> Fabric<C> {
         indices: &BTreeMap<LinkClass, usize>,
     ) -> Vec<usize> {
         let wire = &self.wires[egress.index()];
-        let shares_queues = self.ports[egress.index()]
-            .as_deref()
-            .is_some_and(Egress::shares_queues);
+        let shares_queues =
+            self.ports[egress.index()].as_deref().is_some_and(Egress::shares_queues);
         let pauses = &self.pauses.links[egress.index()];
         let classes = pauses.present().map(|(class, _)| class);
         let stopping = classes.filter(|&class| {
             shares_queues || queues_of(class, wire.classes, wire.last_queue).any(|it| it == queue)
         });
         let holders = stopping.filter_map(|class| {
-            let of = LinkClass {
-                link: egress,
-                class,
-            };
+            let of = LinkClass { link: egress, class };
             indices.get(&of).copied()
         });
         holders.collect()

@@ -33,16 +33,11 @@ impl<C: Calendar> Fabric<C> {
         }
         let own_queue = self.assign_queue(id, link, now);
         let packet = &self.packets[id];
-        let pkt = Pkt {
-            ingress: ingress(&self.wires, packet),
-            ..packet.pkt
-        };
+        let pkt = Pkt { ingress: ingress(&self.wires, packet), ..packet.pkt };
         let wire = &mut self.wires[link.index()];
         let queue = own_queue.unwrap_or(QueueId(packet.class.min(wire.last_queue)));
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()]
-            .as_mut()
-            .expect("only ideal hosts have no port");
+        let port = self.ports[link.index()].as_mut().expect("only ideal hosts have no port");
         let (buffer, out) = (&mut node.buffer, &mut self.scratch.departures);
         let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
         if taken.is_ok() && own_queue.is_some() {
@@ -50,9 +45,7 @@ impl<C: Calendar> Fabric<C> {
         }
         let wire = &mut self.wires[link.index()];
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()]
-            .as_mut()
-            .expect("it was there before");
+        let port = self.ports[link.index()].as_mut().expect("it was there before");
         if taken.is_err() {
             self.reports.dropped.push((PktId(id), now));
         } else if !wire.is_busy {
@@ -97,9 +90,7 @@ impl<C: Calendar> Fabric<C> {
             }
             let link = start.link;
             let node = &mut self.nodes[self.wires[link.index()].node as usize];
-            let port = self.ports[link.index()]
-                .as_mut()
-                .expect("only ports are busy");
+            let port = self.ports[link.index()].as_mut().expect("only ports are busy");
             port.drain(until, &mut node.buffer, &mut self.scratch.departures);
             match port.next_start() {
                 Some(at) => {
@@ -143,9 +134,7 @@ impl<C: Calendar> Fabric<C> {
     /// Takes what starts to leave a coupled node next.
     fn serve_next(&mut self, node_id: u32, Start { at, link }: Start) {
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()]
-            .as_mut()
-            .expect("only ports are busy");
+        let port = self.ports[link.index()].as_mut().expect("only ports are busy");
         port.drain(at, &mut node.buffer, &mut self.scratch.departures);
         let next = port.next_start();
         self.wires[link.index()].is_busy = next.is_some();

@@ -77,10 +77,7 @@ impl Config {
     /// What packets that come over a link of this delay are measured by. Serialisation is no part of it.
     pub(crate) fn hop(&self, delay: Span) -> Hop {
         let round_trip = delay * 2;
-        Hop {
-            round_trip,
-            sticky: self.sticky.of_span(round_trip),
-        }
+        Hop { round_trip, sticky: self.sticky.of_span(round_trip) }
     }
 }
 
@@ -194,13 +191,7 @@ impl SwitchPort {
                 }
                 let queue = self.pick(now);
                 let (Ok(index) | Err(index)) = self.find(id);
-                let entry = Entry {
-                    id,
-                    packets: 0,
-                    last: now,
-                    sticky,
-                    queue,
-                };
+                let entry = Entry { id, packets: 0, last: now, sticky, queue };
                 self.flows.insert(index, entry);
                 queue
             }
@@ -294,11 +285,7 @@ struct Waiting {
 impl HostPort {
     /// A port with so many queues, two at least.
     pub(crate) fn new(queues: u8) -> Self {
-        Self {
-            flows: Vec::new(),
-            packets: vec![0; usize::from(queues)].into(),
-            paused: Vec::new(),
-        }
+        Self { flows: Vec::new(), packets: vec![0; usize::from(queues)].into(), paused: Vec::new() }
     }
 
     /// The queue of a data packet that the host sends. Flows share queues when there are too many.
@@ -325,11 +312,7 @@ impl HostPort {
             }
             Err(index) => {
                 let packets = 1;
-                let waiting = Waiting {
-                    flow,
-                    packets,
-                    queue,
-                };
+                let waiting = Waiting { flow, packets, queue };
                 self.flows.insert(index, waiting);
                 self.is_paused(flow)
             }
@@ -376,11 +359,7 @@ impl Sender {
             },
             Self::Switch(port) => {
                 let queue = bit(QueueId(key as u8));
-                port.paused = if is_paused {
-                    port.paused | queue
-                } else {
-                    port.paused & !queue
-                };
+                port.paused = if is_paused { port.paused | queue } else { port.paused & !queue };
             }
         }
     }

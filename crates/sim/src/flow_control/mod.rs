@@ -43,11 +43,7 @@ fn check_ports(ports: &Ports, [scheduler, marking]: [&'static str; 2]) -> Result
     if built.first() != Some(QueueId(0)) || built.queues() < 2 {
         let allowed = "a scheduler of two queues or more that serves queue 0 strictly first, such as \
                        sp-dwrr with strict = 1";
-        return Err(ConfigError::out_of_range(
-            scheduler,
-            ports.scheduling.name(),
-            allowed,
-        ));
+        return Err(ConfigError::out_of_range(scheduler, ports.scheduling.name(), allowed));
     }
     let port = PortInfo {
         rate: Rate::from_gbps(10),
@@ -63,11 +59,7 @@ fn check_ports(ports: &Ports, [scheduler, marking]: [&'static str; 2]) -> Result
         && scheme.chooses_queues()
     {
         let allowed = "a scheme that leaves the choice of queues to the flow control, such as none";
-        return Err(ConfigError::out_of_range(
-            marking,
-            ports.marking.name(),
-            allowed,
-        ));
+        return Err(ConfigError::out_of_range(marking, ports.marking.name(), allowed));
     }
     Ok(())
 }

@@ -81,13 +81,7 @@ impl Hosts {
                 // Written in one go, each field from where it is: what is put together first and copied
                 // then makes the processor wait.
                 *packet = Packet {
-                    pkt: Pkt {
-                        len,
-                        flow: end.peer().flow(),
-                        ecn: header.ecn,
-                        ingress: 0,
-                        rank: 0,
-                    },
+                    pkt: Pkt { len, flow: end.peer().flow(), ecn: header.ecn, ingress: 0, rank: 0 },
                     route: route + 2,
                     link: LinkId(link),
                     header: Header {
@@ -260,11 +254,8 @@ impl Hosts {
         }
         result.acked_at = now;
         self.tally.finished += 1;
-        let phase = if self.rules.opening == Opening::Persistent {
-            Phase::Idle
-        } else {
-            Phase::Over
-        };
+        let phase =
+            if self.rules.opening == Opening::Persistent { Phase::Idle } else { Phase::Over };
         self.end_flow(end, phase, now);
     }
 
@@ -324,10 +315,7 @@ impl Hosts {
         let connection = &mut self.connections[end.slot()];
         loop {
             let mut packet = Packet {
-                pkt: Pkt {
-                    flow: end.peer().flow(),
-                    ..Pkt::default()
-                },
+                pkt: Pkt { flow: end.peer().flow(), ..Pkt::default() },
                 route: end.peer().0 * self.rules.stride,
                 serial: self.tally.sent as u16,
                 class: connection.service,
@@ -439,10 +427,7 @@ impl Hosts {
                 },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),
-                header: Header {
-                    ecn,
-                    ..segment.header()
-                },
+                header: Header { ecn, ..segment.header() },
                 spilled,
                 serial: self.tally.sent as u16,
                 class,
@@ -508,14 +493,6 @@ fn tag(
         Some(offset) => tagging.class(offset, len, now),
         None => Pias::CONTROL,
     };
-    let ecn = if tagging.forces_ect(class) {
-        Ecn::Ect0
-    } else {
-        ecn
-    };
-    if class < tagging.last_class() {
-        (class, ecn)
-    } else {
-        (class.saturating_add(service), ecn)
-    }
+    let ecn = if tagging.forces_ect(class) { Ecn::Ect0 } else { ecn };
+    if class < tagging.last_class() { (class, ecn) } else { (class.saturating_add(service), ecn) }
 }

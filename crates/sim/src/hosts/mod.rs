@@ -98,10 +98,7 @@ struct HostWait {
 }
 
 impl HostWait {
-    const NONE: Self = Self {
-        waited: Span::ZERO,
-        until: Time::ZERO,
-    };
+    const NONE: Self = Self { waited: Span::ZERO, until: Time::ZERO };
 
     /// A packet came, and its first and last bits leave then. Packets of a flow leave in order, so that
     /// no time counts twice.
@@ -258,11 +255,7 @@ impl Hosts {
         }
         let queues = HostQueues::new(setup)?;
         let needs_offset = setup.ranks_by_remainder() || setup.tagging.is_some();
-        let waits = if setup.observe.host_waits {
-            setup.flows.len()
-        } else {
-            0
-        };
+        let waits = if setup.observe.host_waits { setup.flows.len() } else { 0 };
         let mut hosts = Self {
             connections: Vec::new(),
             numbers,
@@ -362,10 +355,7 @@ impl Hosts {
     }
 
     fn look_ahead(&mut self) {
-        let start = self
-            .flows
-            .get(self.started)
-            .map_or(Time::MAX, |flow| flow.start);
+        let start = self.flows.get(self.started).map_or(Time::MAX, |flow| flow.start);
         let timer = self.timers.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
         self.next_at = start.min(timer);
         if let Some(reception) = &self.reception {
@@ -399,11 +389,7 @@ impl Hosts {
             if let Some(end) = woken {
                 self.pump(fabric, end, now);
             }
-        } else if self
-            .flows
-            .get(self.started)
-            .is_some_and(|flow| flow.start <= now)
-        {
+        } else if self.flows.get(self.started).is_some_and(|flow| flow.start <= now) {
             self.start(fabric);
         } else if let Some(wake) = self.next_timer(now) {
             if wake.is_application() {

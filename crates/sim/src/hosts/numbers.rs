@@ -17,10 +17,7 @@ pub(crate) struct Slots {
 impl Slots {
     /// With so many slots that are never given back.
     pub(crate) const fn new(kept: u32) -> Self {
-        Self {
-            free: BinaryHeap::new(),
-            count: kept,
-        }
+        Self { free: BinaryHeap::new(), count: kept }
     }
 
     /// Takes a slot in this bucket.

@@ -50,11 +50,7 @@ impl Hosts {
             self.lay_for_flow(fabric, slot, number);
         }
         if self.home.is_some() {
-            self.opened.push(Opened {
-                slot,
-                flow: number as u32,
-                is_new: idle.is_none(),
-            });
+            self.opened.push(Opened { slot, flow: number as u32, is_new: idle.is_none() });
         }
         let before = self.begin(slot, number);
         let end = EndId::new(slot, Side::Source);
@@ -91,9 +87,7 @@ impl Hosts {
         connection.service = flow.service;
         connection.is_measured = !self.waits.is_empty() && flow.bytes <= MEASURED;
         connection.begin(before.saturating_add(bytes));
-        let pauses = self
-            .pauses
-            .binary_search_by_key(&(number as u32), |&(flow, _)| flow);
+        let pauses = self.pauses.binary_search_by_key(&(number as u32), |&(flow, _)| flow);
         let pauses = pauses.ok().map(|place| self.pauses[place].1);
         if let Some(pauses) = pauses {
             connection.end_message(before, pauses.message);
@@ -102,13 +96,8 @@ impl Hosts {
             (Some(rate), _) => Some(Pace::Rate(ByteTime::new(rate))),
             (None, pauses) => pauses.map(Pace::Pauses),
         };
-        connection.writer = pace.map(|pace| {
-            Box::new(Writer {
-                left: bytes,
-                next: flow.start,
-                pace,
-            })
-        });
+        connection.writer =
+            pace.map(|pace| Box::new(Writer { left: bytes, next: flow.start, pace }));
         before
     }
 
@@ -235,13 +224,7 @@ impl Hosts {
             connection.armed[Side::Source as usize] = probe.start;
             self.put(slot, connection);
             let choice = Choice::Hash(u64::from(slot));
-            self.lay(
-                fabric,
-                slot,
-                (probe.src, probe.dst),
-                choice,
-                [Span::ZERO; 2],
-            );
+            self.lay(fabric, slot, (probe.src, probe.dst), choice, [Span::ZERO; 2]);
             if self.has(probe.src) {
                 self.arm(probe.start, Wake::transport(EndId::new(slot, Side::Source)));
             }
@@ -259,16 +242,13 @@ impl Hosts {
     ) {
         let stride = self.rules.stride as usize;
         fabric.make_room_for_routes(self.route_words(slot).end);
-        for (side, from, to, delay) in [
-            (Side::Sink, src, dst, delays[0]),
-            (Side::Source, dst, src, delays[1]),
-        ] {
+        for (side, from, to, delay) in
+            [(Side::Sink, src, dst, delays[0]), (Side::Source, dst, src, delays[1])]
+        {
             match choice {
                 Choice::Hash(hash) => self.routes.path(from, to, hash, &mut self.path),
                 Choice::Named(choice) => {
-                    let found = self
-                        .routes
-                        .path_by_choice(from, to, choice, 0, &mut self.path);
+                    let found = self.routes.path_by_choice(from, to, choice, 0, &mut self.path);
                     found.expect("the choices were tried before the run");
                 }
             }

@@ -33,10 +33,7 @@ impl Hosts {
     pub(crate) fn header(&self, packet: &Packet) -> Header {
         match packet.spilled {
             0 => packet.header,
-            number => Header {
-                ecn: packet.header.ecn,
-                ..self.spilled[number - 1].header()
-            },
+            number => Header { ecn: packet.header.ecn, ..self.spilled[number - 1].header() },
         }
     }
 
@@ -59,18 +56,11 @@ impl Hosts {
             Ends::Prober(_) => Content::Echo(packet.end().side()),
             Ends::Elsewhere => unreachable!("what is captured is captured on one thread"),
             Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),
-            Ends::Tcp(_) => Content::Tcp(Segment {
-                ecn: packet.header.ecn,
-                ..self.spilled[packet.spilled - 1]
-            }),
+            Ends::Tcp(_) => {
+                Content::Tcp(Segment { ecn: packet.header.ecn, ..self.spilled[packet.spilled - 1] })
+            }
         };
-        Captured {
-            src,
-            dst,
-            slot,
-            packet: *packet,
-            body,
-        }
+        Captured { src, dst, slot, packet: *packet, body }
     }
 
     /// The round trips of a series of probes, if it is sent from here.

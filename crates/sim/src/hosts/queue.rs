@@ -114,11 +114,7 @@ pub(crate) struct HostQueueView<'a> {
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self {
-            packet: Packet::default(),
-            came_at: Time::ZERO,
-            next: NONE,
-        }
+        Self { packet: Packet::default(), came_at: Time::ZERO, next: NONE }
     }
 }
 
@@ -260,17 +256,9 @@ impl HostQueues {
     ) -> Option<Left> {
         let link = fabric.first_link(&packet);
         let number = self.card_of[link.index()];
-        let flow = if self.is_fair {
-            packet.end().peer().0
-        } else {
-            number
-        };
+        let flow = if self.is_fair { packet.end().peer().0 } else { number };
         self.make_room(flow as usize + 1);
-        let slot = self.waiting.insert(Waiting {
-            packet,
-            came_at: now,
-            next: NONE,
-        });
+        let slot = self.waiting.insert(Waiting { packet, came_at: now, next: NONE });
         if !self.is_fair {
             fabric.send(packet, now);
         }
@@ -320,11 +308,7 @@ impl HostQueues {
         let card = &mut self.cards[card as usize];
         loop {
             let is_new = !card.new_flows.is_empty();
-            let list = if is_new {
-                &mut card.new_flows
-            } else {
-                &mut card.old_flows
-            };
+            let list = if is_new { &mut card.new_flows } else { &mut card.old_flows };
             let flow = *list.front()?;
             let queue = &mut self.flows[flow as usize];
             if queue.credit <= 0 {
@@ -391,9 +375,7 @@ impl HostQueues {
         now: Time,
     ) -> Left {
         self.settle(number, now);
-        let Waiting {
-            packet, came_at, ..
-        } = self.waiting.take(slot);
+        let Waiting { packet, came_at, .. } = self.waiting.take(slot);
         let from = packet.end().peer();
         let card = &mut self.cards[number as usize];
         if let Some(observers) = &mut card.observers {
@@ -406,10 +388,7 @@ impl HostQueues {
         if self.is_fair {
             fabric.send(packet, now);
         }
-        Left {
-            from,
-            times: [came_at, now, card.free_at],
-        }
+        Left { from, times: [came_at, now, card.free_at] }
     }
 
     fn new_flow(&self) -> FlowQueue {

@@ -191,10 +191,7 @@ impl Reception {
         }
         let at = (now + time).max(self.last_out[end]);
         self.last_out[end] = at;
-        self.in_stack.push(Reverse(ByKey {
-            key: (at, self.taken),
-            value: unit,
-        }));
+        self.in_stack.push(Reverse(ByKey { key: (at, self.taken), value: unit }));
         self.taken += 1;
     }
 }
@@ -207,12 +204,7 @@ fn is_mergeable(packet: &Packet) -> bool {
 
 impl Unit {
     fn new(id: u32, packet: &Packet) -> Self {
-        Self {
-            packet: id,
-            segments: 1,
-            full: packet.header.len,
-            end: packet.end(),
-        }
+        Self { packet: id, segments: 1, full: packet.header.len, end: packet.end() }
     }
 
     /// Whether a packet of the same connection can be added to this.
@@ -299,11 +291,7 @@ impl Hosts {
     #[inline(never)]
     fn deliver_unit<C: Calendar>(&mut self, fabric: &mut Fabric<C>, unit: Unit, now: Time) {
         if unit.segments == 1 {
-            let arrival = Arrival {
-                at: now,
-                target: 0,
-                packet: unit.packet,
-            };
+            let arrival = Arrival { at: now, target: 0, packet: unit.packet };
             self.deliver(fabric, &arrival);
             return;
         }
@@ -331,10 +319,7 @@ mod tests {
     /// A segment of 1000 bytes to the first connection: its number, and what is other than usual.
     fn segment(number: u32) -> Packet {
         Packet {
-            pkt: Pkt {
-                flow: FlowId(1),
-                ..Pkt::default()
-            },
+            pkt: Pkt { flow: FlowId(1), ..Pkt::default() },
             header: Header {
                 seq: Seq(u32::MAX - 1500) + number * 1000,
                 ack: Seq(7),
@@ -394,10 +379,7 @@ mod tests {
     fn a_change_of_the_codepoint_ends_a_unit() {
         let ce = |packet: &mut Packet| packet.header.ecn = Ecn::Ce;
         let row = [segment(0), segment(1), with(2, ce), with(3, ce), segment(4)];
-        assert_eq!(
-            units(KIB_64, &row),
-            [(1, 2, 2000), (1, 2, 2000), (1, 1, 1000)]
-        );
+        assert_eq!(units(KIB_64, &row), [(1, 2, 2000), (1, 2, 2000), (1, 1, 1000)]);
     }
 
     #[test]
@@ -432,16 +414,9 @@ mod tests {
         let cwr = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::CWR;
         let bare = |packet: &mut Packet| packet.header.len = 0;
         let spilled = |packet: &mut Packet| packet.spilled = 1;
-        for (alone, len) in [
-            (with(2, cwr), 1000),
-            (with(2, bare), 0),
-            (with(2, spilled), 1000),
-        ] {
+        for (alone, len) in [(with(2, cwr), 1000), (with(2, bare), 0), (with(2, spilled), 1000)] {
             let row = [segment(0), segment(1), alone, segment(3), segment(4)];
-            assert_eq!(
-                units(KIB_64, &row),
-                [(1, 2, 2000), (1, 1, len), (1, 2, 2000)]
-            );
+            assert_eq!(units(KIB_64, &row), [(1, 2, 2000), (1, 1, len), (1, 2, 2000)]);
         }
     }
 
@@ -451,9 +426,6 @@ mod tests {
         let row = [segment(0), other(0), segment(1), other(1), segment(2)];
         assert_eq!(units(KIB_64, &row), [(1, 3, 3000), (3, 2, 2000)]);
         // What is full leaves first.
-        assert_eq!(
-            units(2000, &row),
-            [(1, 2, 2000), (3, 2, 2000), (1, 1, 1000)]
-        );
+        assert_eq!(units(2000, &row), [(1, 2, 2000), (3, 2, 2000), (1, 1, 1000)]);
     }
 }

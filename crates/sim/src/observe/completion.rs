@@ -163,11 +163,7 @@ pub struct Ideals<'a> {
 impl<'a> Ideals<'a> {
     /// For the flows of a setup.
     pub fn new(setup: &'a Setup) -> Result<Self, ConfigError> {
-        Ok(Self {
-            routes: setup.routes()?,
-            framings: framings(setup)?,
-            setup,
-        })
+        Ok(Self { routes: setup.routes()?, framings: framings(setup)?, setup })
     }
 
     /// From the first bit of a flow leaving to its last bit arriving, with the delay of the
@@ -266,17 +262,10 @@ mod tests {
         ];
         for (convention, small, large) in lines {
             let found = [1, small, small + 1, large - 1, large].map(|b| class(convention, b));
-            assert_eq!(
-                found,
-                [Small, Small, Medium, Medium, Large],
-                "{convention:?}"
-            );
+            assert_eq!(found, [Small, Small, Medium, Medium, Large], "{convention:?}");
         }
         // Ten packets sent again are 10,520 bytes more.
-        let again = FlowResult {
-            retransmissions: 10,
-            ..FlowResult::PENDING
-        };
+        let again = FlowResult { retransmissions: 10, ..FlowResult::PENDING };
         let script = Convention::EcnSharpScript;
         assert_eq!(script.class(&flow(90_000), &again, framing), Medium);
         assert_eq!(class(script, 90_000), Small);
@@ -291,9 +280,6 @@ mod tests {
         };
         let times = ALL.map(|convention| convention.time(&flow(1), &result).unwrap().as_ns());
         assert_eq!(times, [40_000, 20_000, 20_000, 20_000, 40_000, 20_000]);
-        assert!(
-            ALL.iter()
-                .all(|c| c.time(&flow(1), &FlowResult::PENDING).is_none())
-        );
+        assert!(ALL.iter().all(|c| c.time(&flow(1), &FlowResult::PENDING).is_none()));
     }
 }

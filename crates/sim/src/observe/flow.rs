@@ -63,12 +63,7 @@ enum Lookup {
 
 impl Follower {
     pub(crate) const fn new(flow: u32) -> Self {
-        Self {
-            flow,
-            lookup: Lookup::Unknown,
-            received: 0,
-            marks: 0,
-        }
+        Self { flow, lookup: Lookup::Unknown, received: 0, marks: 0 }
     }
 
     /// The flow as it stands at `now`, at the hosts of all parts of the network.
@@ -114,11 +109,7 @@ impl Follower {
             let (of_source, of_sink) = (&source.results[number], &sink.results[number]);
             self.marks = of_source.marks.max(of_sink.marks);
         }
-        FlowSample {
-            received: self.received,
-            marks: self.marks,
-            sender,
-        }
+        FlowSample { received: self.received, marks: self.marks, sender }
     }
 
     /// The end that the flow's bytes go to, while there is a connection.
@@ -162,9 +153,7 @@ pub(super) const fn carries_flows(connection: &Connection) -> bool {
 /// Bytes of the present flow of a connection that its receiver has in order.
 fn received(connection: &Connection, flow: &Flow) -> u64 {
     let bytes = flow.bytes.min(ENDLESS);
-    let missing = connection
-        .flow_end
-        .saturating_sub(connection.ends.arrived(Side::Sink));
+    let missing = connection.flow_end.saturating_sub(connection.ends.arrived(Side::Sink));
     bytes.saturating_sub(missing)
 }
 
@@ -173,10 +162,7 @@ fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
         Ends::Dcqcn(ends) => {
             // Asking for the rate moves the sender's clocks: a copy answers.
             let mut sender = ends.0.clone();
-            SenderSample::Dcqcn {
-                rate: sender.rate(now),
-                alpha: sender.alpha(now).as_q32(),
-            }
+            SenderSample::Dcqcn { rate: sender.rate(now), alpha: sender.alpha(now).as_q32() }
         }
         Ends::Elsewhere | Ends::Prober(_) => return None,
         Ends::Tcp(ends) => SenderSample::Tcp {

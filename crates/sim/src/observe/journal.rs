@@ -20,10 +20,7 @@ pub struct Journal {
 impl Default for Journal {
     /// No port; a hundred thousand packets of each.
     fn default() -> Self {
-        Self {
-            ports: Vec::new(),
-            limit: 100_000,
-        }
+        Self { ports: Vec::new(), limit: 100_000 }
     }
 }
 
@@ -130,10 +127,7 @@ impl PortJournal {
             pkt.flow,
             ObservedPacket {
                 queue: accepted.queue,
-                mark: rule.map(|rule| Mark {
-                    rule,
-                    is_late: false,
-                }),
+                mark: rule.map(|rule| Mark { rule, is_late: false }),
                 ..came(at, pkt, met)
             },
         );
@@ -155,12 +149,7 @@ impl PortJournal {
     ) {
         self.add(
             pkt.flow,
-            ObservedPacket {
-                queue,
-                left: at,
-                fate: Fate::Dropped(reason),
-                ..came(at, pkt, met)
-            },
+            ObservedPacket { queue, left: at, fate: Fate::Dropped(reason), ..came(at, pkt, met) },
         );
     }
 
@@ -179,10 +168,7 @@ impl PortJournal {
             Action::Send => Fate::Sent,
         };
         if let Some(rule) = rule {
-            packet.mark = Some(Mark {
-                rule,
-                is_late: true,
-            });
+            packet.mark = Some(Mark { rule, is_late: true });
         }
     }
 
@@ -198,11 +184,7 @@ impl PortJournal {
     pub(crate) fn observed(&self, link: LinkId, flows: &[Option<u32>]) -> ObservedPackets {
         let packets = self.packets.iter().zip(flows);
         let packets = packets.map(|(&packet, &flow)| ObservedPacket { flow, ..packet });
-        ObservedPackets {
-            link,
-            packets: packets.collect(),
-            beyond: self.beyond,
-        }
+        ObservedPackets { link, packets: packets.collect(), beyond: self.beyond }
     }
 
     fn add(&mut self, flow: FlowId, packet: ObservedPacket) -> u32 {

@@ -124,11 +124,7 @@ mod tests {
 
     fn state(packets: u64, bytes: u64, pauses: u32, paused_us: u64) -> LinkState {
         LinkState {
-            count: LinkCount {
-                packets,
-                bytes,
-                pauses,
-            },
+            count: LinkCount { packets, bytes, pauses },
             pauses: PauseCounters {
                 any: Span::from_us(paused_us),
                 classes: std::array::from_fn(|class| ClassCounters {
@@ -140,10 +136,7 @@ mod tests {
     }
 
     fn seen(before: LinkState, after: LinkState) -> ObservedLink {
-        let window = Window {
-            from: Time::from_ms(1),
-            to: Time::from_ms(2),
-        };
+        let window = Window { from: Time::from_ms(1), to: Time::from_ms(2) };
         let rate = Rate::from_gbps(10);
         let accounting = Accounting::default();
         ObservedLink::new(LinkId(3), rate, window, accounting, [before, after])

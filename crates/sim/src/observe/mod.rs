@@ -162,11 +162,7 @@ impl Observe {
     /// Checks what can be checked before anything is built.
     pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
         if self.window.from >= self.window.to {
-            let found = format!(
-                "{} ps to {} ps",
-                self.window.from.as_ps(),
-                self.window.to.as_ps()
-            );
+            let found = format!("{} ps to {} ps", self.window.from.as_ps(), self.window.to.as_ps());
             let allowed = "an end after the beginning";
             return Err(ConfigError::out_of_range("observe.window", found, allowed));
         }

@@ -131,16 +131,11 @@ impl<'a> Observer<'a> {
     ) -> Observations {
         let asked = self.setup.observe.window;
         let [from, to] = [asked.from, asked.to].map(|at| if at <= ended_at { at } else { closed });
-        let window = Window {
-            from,
-            to: to.max(from),
-        };
+        let window = Window { from, to: to.max(from) };
         // A run that ended before the window has shown nothing.
         let [before, after] = std::mem::take(&mut self.ends);
         let last = || self.snapshot(engine, closed);
-        let before = before
-            .filter(|_| asked.from <= ended_at)
-            .unwrap_or_else(last);
+        let before = before.filter(|_| asked.from <= ended_at).unwrap_or_else(last);
         let after = after.filter(|_| asked.to <= ended_at).unwrap_or_else(last);
         let links = self.links.iter().enumerate().map(|(index, &link)| {
             let states = [before.links[index], after.links[index]];
@@ -215,10 +210,7 @@ impl<'a> Observer<'a> {
     fn snapshot(&self, engine: &impl Engine, now: Time) -> Snapshot {
         let state = |&link: &LinkId| {
             let view = engine.link(link);
-            LinkState {
-                count: view.count,
-                pauses: view.pauses(now),
-            }
+            LinkState { count: view.count, pauses: view.pauses(now) }
         };
         Snapshot {
             links: self.links.iter().map(state).collect(),
@@ -236,11 +228,7 @@ impl Sampler {
     /// When the next sample is due.
     fn next_at(&self) -> Time {
         let next = self.series.time(self.series.len() as u64);
-        if next <= self.window.to {
-            next
-        } else {
-            Time::MAX
-        }
+        if next <= self.window.to { next } else { Time::MAX }
     }
 
     fn sample(&mut self, engine: &impl Engine, now: Time) {

@@ -41,12 +41,10 @@ pub(crate) fn observed(
     rate: Rate,
     observe: &Observe,
 ) -> Result<Box<dyn Egress>, ConfigError> {
-    Ok(
-        match Observers::new(link, rate, observe, port.queues(), port.stats())? {
-            None => port,
-            Some(observers) => Box::new(ObservedPort::new(port, rate, observers)),
-        },
-    )
+    Ok(match Observers::new(link, rate, observe, port.queues(), port.stats())? {
+        None => port,
+        Some(observers) => Box::new(ObservedPort::new(port, rate, observers)),
+    })
 }
 
 impl Observers {
@@ -162,12 +160,7 @@ impl Observers {
 impl ObservedPort {
     /// A port whose wire has this rate.
     fn new(inner: Box<dyn Egress>, rate: Rate, observers: Observers) -> Self {
-        Self {
-            inner,
-            wire: ByteTime::new(rate),
-            observers,
-            departures: Vec::new(),
-        }
+        Self { inner, wire: ByteTime::new(rate), observers, departures: Vec::new() }
     }
 
     /// What observes it.
@@ -181,8 +174,7 @@ impl ObservedPort {
         while let Some(start) = self.inner.next_start().filter(is_due) {
             let first = out.len();
             self.inner.drain(start, buffer, out);
-            self.observers
-                .on_departures(&out[first..], self.inner.stats());
+            self.observers.on_departures(&out[first..], self.inner.stats());
         }
     }
 
@@ -192,11 +184,9 @@ impl ObservedPort {
             let Departure { at, id, ecn, .. } = departure;
             match departure.action {
                 Action::Drop(_) => served.dropped.push((id, at)),
-                Action::Send => served.sent.push(Sent {
-                    end: at + self.wire.span(departure.len),
-                    id,
-                    ecn,
-                }),
+                Action::Send => {
+                    served.sent.push(Sent { end: at + self.wire.span(departure.len), id, ecn })
+                }
             }
         }
     }

@@ -221,19 +221,10 @@ impl FlowSeries {
 
 impl Series {
     pub(super) fn new(sampling: &Sampling, ports: &[LinkId], from: Time) -> Self {
-        let queue = |&(link, queue): &(LinkId, QueueId)| QueueSeries {
-            link,
-            queue,
-            samples: Vec::new(),
-        };
-        let link = |&link: &LinkId| LinkSeries {
-            link,
-            bytes: Vec::new(),
-        };
-        let flow = |&flow: &u32| FlowSeries {
-            flow,
-            samples: Vec::new(),
-        };
+        let queue =
+            |&(link, queue): &(LinkId, QueueId)| QueueSeries { link, queue, samples: Vec::new() };
+        let link = |&link: &LinkId| LinkSeries { link, bytes: Vec::new() };
+        let flow = |&flow: &u32| FlowSeries { flow, samples: Vec::new() };
         Self {
             from,
             interval: sampling.interval,

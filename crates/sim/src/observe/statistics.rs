@@ -54,10 +54,7 @@ pub fn seconds(span: Span) -> f64 {
 }
 
 /// The nearest number with a fraction.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a figure for people needs no more than 53 bits")]
 pub fn real(number: impl Into<u128>) -> f64 {
     number.into() as f64
 }

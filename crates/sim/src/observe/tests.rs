@@ -48,19 +48,11 @@ fn star(flows: Vec<Flow>) -> Setup {
         paths: Vec::new(),
         pauses: Vec::new(),
         probes: Vec::new(),
-        switch: Ports {
-            marking,
-            scheduling,
-            buffer,
-            non_ect: NonEct::Pass,
-        },
+        switch: Ports { marking, scheduling, buffer, non_ect: NonEct::Pass },
         flow_control: None,
         custom: None,
         nic: None,
-        transports: vec![Transport::Tcp(Box::new(Tcp {
-            source: stack.clone(),
-            sink: stack,
-        }))],
+        transports: vec![Transport::Tcp(Box::new(Tcp { source: stack.clone(), sink: stack }))],
         accounting: Accounting::default(),
         opening: Opening::Ready,
         tagging: None,
@@ -100,13 +92,9 @@ fn lossless() -> Setup {
         flow.service = 1;
     }
     let mut pfc = buffer::Config::named("pfc").unwrap();
-    for (field, text) in [
-        ("buffer", "1MB"),
-        ("classes", "2"),
-        ("rule", "static"),
-        ("xoff", "20KB"),
-        ("xon", "15KB"),
-    ] {
+    for (field, text) in
+        [("buffer", "1MB"), ("classes", "2"), ("rule", "static"), ("xoff", "20KB"), ("xon", "15KB")]
+    {
         pfc.set(field, text).unwrap();
     }
     setup.switch.buffer = pfc;
@@ -140,10 +128,7 @@ fn everything(setup: &Setup) -> Observe {
             flows: (0..flows).collect(),
             ..Sampling::default()
         }),
-        journal: Some(Journal {
-            ports: vec![BOTTLENECK],
-            limit: 400,
-        }),
+        journal: Some(Journal { ports: vec![BOTTLENECK], limit: 400 }),
         ..Observe::default()
     }
 }
@@ -199,10 +184,7 @@ fn observing_changes_no_result() {
             let alone = engine(&setup);
             assert_eq!(
                 alone.observed,
-                Observations {
-                    window: alone.observed.window,
-                    ..Observations::default()
-                }
+                Observations { window: alone.observed.window, ..Observations::default() }
             );
             setup.observe = everything(&setup);
             let seen = engine(&setup);
@@ -225,17 +207,11 @@ fn both_engines_see_the_same() {
         setup.observe = everything(&setup);
         let [fast, slow] = [go, go_by_heap].map(|engine| engine(&setup).observed);
         assert_eq!(fast, slow, "{name}");
-        setup.observe.window = Window {
-            from: Time::from_us(31),
-            to: Time::from_ps(433_333_333),
-        };
+        setup.observe.window = Window { from: Time::from_us(31), to: Time::from_ps(433_333_333) };
         let [fast, slow] = [go, go_by_heap].map(|engine| engine(&setup).observed);
         assert_eq!(fast, slow, "{name}");
         assert_eq!(fast.window, setup.observe.window, "{name}");
-        assert!(
-            fast.queue(BOTTLENECK, QueueId(1)).unwrap().sent() > 50,
-            "{name}"
-        );
+        assert!(fast.queue(BOTTLENECK, QueueId(1)).unwrap().sent() > 50, "{name}");
     }
 }
 
@@ -270,19 +246,9 @@ fn a_series_shows_the_course_of_a_run() {
     }
     let queue = &series.queues[1];
     assert_eq!(queue.samples.len(), count);
-    assert!(
-        queue
-            .samples
-            .iter()
-            .all(|sample| sample.threshold == Some(30_000))
-    );
+    assert!(queue.samples.iter().all(|sample| sample.threshold == Some(30_000)));
     let seen = outcome.observed.queue(BOTTLENECK, QueueId(1)).unwrap();
-    let longest = queue
-        .samples
-        .iter()
-        .map(|sample| sample.bytes)
-        .max()
-        .unwrap();
+    let longest = queue.samples.iter().map(|sample| sample.bytes).max().unwrap();
     assert!(longest > 15_000 && u64::from(longest) <= seen.bytes.max());
     let link = &series.links[0];
     assert!(link.bytes.is_sorted());
@@ -298,21 +264,14 @@ fn rates_windows_and_estimates_of_dcqcn_are_shown() {
     setup.observe = everything(&setup);
     let observed = go(&setup).observed;
     let series = observed.series.unwrap();
-    let senders = series.flows[0]
-        .samples
-        .iter()
-        .filter_map(|sample| sample.sender);
+    let senders = series.flows[0].samples.iter().filter_map(|sample| sample.sender);
     let rates = senders.filter_map(|sender| match sender {
         SenderSample::Dcqcn { rate, alpha } => Some((rate, alpha)),
         SenderSample::Tcp { .. } => None,
     });
     let rates = rates.collect::<Vec<_>>();
     assert!(rates.iter().any(|&(rate, _)| rate == Rate::from_gbps(10)));
-    assert!(
-        rates
-            .iter()
-            .any(|&(rate, alpha)| rate < Rate::from_gbps(9) && alpha > 0)
-    );
+    assert!(rates.iter().any(|&(rate, alpha)| rate < Rate::from_gbps(9) && alpha > 0));
     let least = dcqcn::Config::default().min_rate;
     assert!(rates.iter().all(|&(rate, _)| rate >= least));
 }
@@ -383,20 +342,11 @@ fn a_busy_link_is_used_to_the_full_and_shared_fairly() {
     assert!(observed.fairness().unwrap() > 0.95);
     // What the flows received is what the link carried, but for what is in flight.
     let received = observed.flows.iter().map(|flow| flow.received).sum::<u64>();
-    assert!(
-        received.abs_diff(link.payload) < 100_000,
-        "{received} of {}",
-        link.payload
-    );
+    assert!(received.abs_diff(link.payload) < 100_000, "{received} of {}", link.payload);
     let series = observed.series.as_ref().unwrap();
     let fairness = series.fairness();
     assert_eq!(fairness.len(), series.len() - 1);
-    assert!(
-        fairness
-            .iter()
-            .flatten()
-            .all(|&index| (0.25..=1.0 + 1e-9).contains(&index))
-    );
+    assert!(fairness.iter().flatten().all(|&index| (0.25..=1.0 + 1e-9).contains(&index)));
     // DCTCP keeps the queues around the threshold.
     let seen = observed.queue(BOTTLENECK, QueueId(0)).unwrap();
     let median = seen.bytes.percentile(percent(50)).unwrap();
@@ -414,10 +364,7 @@ fn goodput_counts_from_the_start_to_the_last_byte() {
     };
     assert_eq!((late.flow, early.flow), (1, 0));
     assert_eq!((late.received, early.received), (14_600, 200_000));
-    assert_eq!(
-        Some(early.span),
-        outcome.flows[0].completion(&setup.flows[0])
-    );
+    assert_eq!(Some(early.span), outcome.flows[0].completion(&setup.flows[0]));
     assert_eq!(early.goodput(), Rate::from_bytes_over(200_000, early.span));
 }
 
@@ -457,9 +404,7 @@ fn completion_times_are_distinguished_by_group_and_class() {
     assert!(all.times().is_sorted());
     let odd = times(Convention::TcnPaper, |flow, _| flow.group == 1);
     assert_eq!((odd.times().len(), odd.unfinished()), (2, 1));
-    let small = times(Convention::TcnScript, |_, class| {
-        class == completion::SizeClass::Small
-    });
+    let small = times(Convention::TcnScript, |_, class| class == completion::SizeClass::Small);
     let acked = outcome.flows[4].acknowledged(&setup.flows[4]);
     assert_eq!(small.times(), [acked.unwrap()]);
     let received = outcome.flows.iter().zip(&setup.flows);
@@ -492,19 +437,13 @@ fn what_cannot_be_observed_is_refused_by_name() {
         ),
         (
             |observe| {
-                observe.series = Some(Sampling {
-                    interval: Span::ZERO,
-                    ..Sampling::default()
-                });
+                observe.series = Some(Sampling { interval: Span::ZERO, ..Sampling::default() });
             },
             "observe.series.interval = 0s is out of range; allowed: more than zero",
         ),
         (
             |observe| {
-                observe.series = Some(Sampling {
-                    limit: 1,
-                    ..Sampling::default()
-                });
+                observe.series = Some(Sampling { limit: 1, ..Sampling::default() });
             },
             "observe.series.limit = 1 is out of range; allowed: at least 2",
         ),
@@ -519,19 +458,13 @@ fn what_cannot_be_observed_is_refused_by_name() {
         ),
         (
             |observe| {
-                observe.series = Some(Sampling {
-                    links: vec![LinkId(10)],
-                    ..Sampling::default()
-                });
+                observe.series = Some(Sampling { links: vec![LinkId(10)], ..Sampling::default() });
             },
             "observe.series.links = 10 is out of range; allowed: links 0 to 9",
         ),
         (
             |observe| {
-                observe.series = Some(Sampling {
-                    flows: vec![7],
-                    ..Sampling::default()
-                });
+                observe.series = Some(Sampling { flows: vec![7], ..Sampling::default() });
             },
             "observe.series.flows = 7 is out of range; allowed: flows 0 to 4",
         ),
@@ -558,11 +491,7 @@ fn what_flows_have_waiting_is_what_waits() {
             let queued: u64 = lengths.map(u64::from).sum();
             let by_class = sample.small + sample.medium + sample.large;
             let by_flow: u64 = port.waiting.iter().map(|flow| flow[number]).sum();
-            assert_eq!(
-                (by_class, by_flow),
-                (queued, queued),
-                "{name}, sample {number}"
-            );
+            assert_eq!((by_class, by_flow), (queued, queued), "{name}, sample {number}");
             let waiting = port.waiting.iter().filter(|flow| flow[number] > 0).count();
             assert!(sample.active as usize >= waiting, "{name}, sample {number}");
             is_busy |= queued > 0;
@@ -571,11 +500,7 @@ fn what_flows_have_waiting_is_what_waits() {
         // Samples of the number of active flows lie within what was seen at all times.
         let seen = all.port_flows.iter().find(|port| port.link == BOTTLENECK);
         let most = seen.unwrap().active.max();
-        let sampled = port
-            .samples
-            .iter()
-            .map(|sample| u64::from(sample.active))
-            .max();
+        let sampled = port.samples.iter().map(|sample| u64::from(sample.active)).max();
         assert!(0 < most && sampled.unwrap() <= most, "{name}");
     }
 }
@@ -621,10 +546,7 @@ fn crowded() -> Setup {
     let mut setup = incast();
     setup.switch.buffer = buffer::Config::named("per-port").unwrap();
     setup.switch.buffer.set("limit", "60KB").unwrap();
-    setup.observe.journal = Some(Journal {
-        ports: vec![BOTTLENECK],
-        ..Journal::default()
-    });
+    setup.observe.journal = Some(Journal { ports: vec![BOTTLENECK], ..Journal::default() });
     setup
 }
 
@@ -649,18 +571,12 @@ fn a_journal_has_every_packet_with_its_fate() {
         let dropped = count(&|packet| packet.fate == Fate::Dropped(reason));
         assert_eq!(dropped, stats.drops(reason), "{reason:?}");
     }
-    assert!(
-        stats.total_marks() > 0 && stats.total_drops() > 0,
-        "{stats:?}"
-    );
+    assert!(stats.total_marks() > 0 && stats.total_drops() > 0, "{stats:?}");
     let sent = count(&|packet| packet.fate == Fate::Sent);
     assert_eq!(sent, outcome.links[BOTTLENECK.index()].packets);
     // Every flow is there, and what goes to the receiver is no answer.
     for number in 0..setup.flows.len() as u32 {
-        assert!(
-            count(&|packet| packet.flow == Some(number)) > 60,
-            "{number}"
-        );
+        assert!(count(&|packet| packet.flow == Some(number)) > 60, "{number}");
     }
     assert_eq!(count(&|packet| packet.is_answer), 0);
 }
@@ -680,11 +596,7 @@ fn a_journal_says_what_each_packet_met() {
             port += other.bytes;
             queue += other.bytes * u32::from(other.queue == packet.queue);
         }
-        assert_eq!(
-            (packet.queue_bytes, packet.port_bytes),
-            (queue, port),
-            "{packet:?}"
-        );
+        assert_eq!((packet.queue_bytes, packet.port_bytes), (queue, port), "{packet:?}");
     }
 }
 
@@ -703,15 +615,9 @@ fn a_journal_ends_at_its_limit_and_counts_on() {
 #[test]
 fn a_series_may_have_a_window_of_its_own() {
     let mut setup = incast();
-    setup.observe.window = Window {
-        from: Time::from_us(100),
-        to: Time::from_us(200),
-    };
-    let mut sampling = Sampling {
-        interval: Span::from_us(10),
-        links: vec![BOTTLENECK],
-        ..Sampling::default()
-    };
+    setup.observe.window = Window { from: Time::from_us(100), to: Time::from_us(200) };
+    let mut sampling =
+        Sampling { interval: Span::from_us(10), links: vec![BOTTLENECK], ..Sampling::default() };
     setup.observe.series = Some(sampling.clone());
     let narrow = go(&setup).observed.series.unwrap();
     assert_eq!((narrow.from, narrow.len()), (Time::from_us(100), 11));

@@ -13,10 +13,7 @@ fn poisson(settings: &[(&str, &str)]) -> Source {
 }
 
 fn offered_on(network: Network, sources: Vec<Source>) -> (Setup, Offered) {
-    let traffic = Traffic {
-        sources,
-        probes: Vec::new(),
-    };
+    let traffic = Traffic { sources, probes: Vec::new() };
     let racks = network.racks();
     let rack = |host: HostId| racks[host.index()].0;
     let plan = traffic.plan(network.hosts(), &rack, 1).unwrap();
@@ -50,70 +47,42 @@ fn all_senders_to_one_receiver_load_its_link_as_the_setting_says() {
     let (link, load) = busiest(&once);
     assert_eq!(link, "switch0>host0");
     // 60 % of payload, and 40 bytes for each 1460; four standard errors of 20 000 gaps.
-    assert!(
-        (load / (0.6 * 1500.0 / 1460.0) - 1.0).abs() < 0.03,
-        "{load}"
-    );
+    assert!((load / (0.6 * 1500.0 / 1460.0) - 1.0).abs() < 0.03, "{load}");
     assert_eq!(once.1.overload(), None);
     // The same on each of 32 senders is 32 times what the receiver can take.
     let of_senders = [settings.as_slice(), &[("load_on", "senders")]].concat();
     let silent = offered_on(star(), vec![poisson(&of_senders)]);
     let (link, load) = silent.1.overload().unwrap();
     assert_eq!(silent.0.network.link(link).to, HostId(0).node());
-    assert!(
-        (load / (32.0 * 0.6 * 1500.0 / 1460.0) - 1.0).abs() < 0.03,
-        "{load}"
-    );
+    assert!((load / (32.0 * 0.6 * 1500.0 / 1460.0) - 1.0).abs() < 0.03, "{load}");
 }
 
 #[test]
 fn chance_does_not_choose_the_busiest_link_of_random_pairs() {
     // Of 100 flows some host gets far more than others; in the long run all get the same.
-    let fabric = named(
-        "leaf-spine",
-        &[("leaves", "4"), ("spines", "4"), ("hosts_per_leaf", "4")],
-    );
-    let (setup, offered) = offered_on(
-        fabric,
-        vec![poisson(&[("flows", "100"), ("sizes", "1460B")])],
-    );
+    let fabric = named("leaf-spine", &[("leaves", "4"), ("spines", "4"), ("hosts_per_leaf", "4")]);
+    let (setup, offered) =
+        offered_on(fabric, vec![poisson(&[("flows", "100"), ("sizes", "1460B")])]);
     let loads = |is_meant: &dyn Fn(bool, bool) -> bool| -> Vec<f64> {
         let links = (0..).zip(setup.network.links());
         let is_host = |node| setup.network.is_host(node);
         let meant = links.filter(|(_, link)| is_meant(is_host(link.from), is_host(link.to)));
-        meant
-            .map(|(number, _)| offered.load(LinkId(number)))
-            .collect()
+        meant.map(|(number, _)| offered.load(LinkId(number))).collect()
     };
     let of_hosts = loads(&|from, to| from || to);
     let of_fabric = loads(&|from, to| !from && !to);
-    assert!(
-        of_hosts
-            .iter()
-            .all(|load| (load / of_hosts[0] - 1.0).abs() < 1e-9)
-    );
+    assert!(of_hosts.iter().all(|load| (load / of_hosts[0] - 1.0).abs() < 1e-9));
     // 12 of 15 receivers are in another rack, and four hosts share four uplinks.
     let expected = of_hosts[0] * 12.0 / 15.0;
-    assert!(
-        of_fabric
-            .iter()
-            .all(|load| (load / expected - 1.0).abs() < 1e-9)
-    );
+    assert!(of_fabric.iter().all(|load| (load / expected - 1.0).abs() < 1e-9));
     // Four links where the receiver is in another rack and two where not, and as many for ACKs.
     let hops = 100.0 * (4.0 * 12.0 / 15.0 + 2.0 * 3.0 / 15.0) * 2.0;
-    assert!(
-        (offered.packet_hops / hops - 1.0).abs() < 1e-9,
-        "{}",
-        offered.packet_hops
-    );
+    assert!((offered.packet_hops / hops - 1.0).abs() < 1e-9, "{}", offered.packet_hops);
 }
 
 #[test]
 fn traffic_between_racks_shares_the_uplinks() {
-    let fabric = named(
-        "leaf-spine",
-        &[("leaves", "4"), ("spines", "2"), ("hosts_per_leaf", "8")],
-    );
+    let fabric = named("leaf-spine", &[("leaves", "4"), ("spines", "2"), ("hosts_per_leaf", "8")]);
     let settings = [
         ("pattern", "inter-rack"),
         ("load_on", "uplinks"),
@@ -128,10 +97,7 @@ fn traffic_between_racks_shares_the_uplinks() {
         link.starts_with("leaf") && link.contains("spine") || link.starts_with("spine"),
         "{link}"
     );
-    assert!(
-        (load / (0.9 * 1500.0 / 1460.0) - 1.0).abs() < 0.03,
-        "{load}"
-    );
+    assert!((load / (0.9 * 1500.0 / 1460.0) - 1.0).abs() < 0.03, "{load}");
 }
 
 #[test]
@@ -150,24 +116,16 @@ fn bursts_count_for_the_load_and_are_no_overload() {
     assert_eq!(found.1.span, Span::from_us(500));
     let payload = real(each) * 8.0 / 10e9 / 100e-6;
     assert!(load > payload && load < payload * 1.05, "{load} {payload}");
-    assert!(
-        load > 1.0,
-        "the test is about more than the link carries: {load}"
-    );
+    assert!(load > 1.0, "the test is about more than the link carries: {load}");
     assert_eq!(found.1.overload(), None);
 }
 
 #[test]
 fn a_list_is_counted_on_the_paths_that_it_names() {
     let text = "id,start_s,src,dst,bytes,path\na,0,0,2,14600,1\nb,0.0001,1,3,14600,1\n";
-    let fabric = named(
-        "leaf-spine",
-        &[("leaves", "2"), ("spines", "2"), ("hosts_per_leaf", "2")],
-    );
-    let traffic = Traffic {
-        sources: vec![Source::List(List::parse(text).unwrap())],
-        probes: Vec::new(),
-    };
+    let fabric = named("leaf-spine", &[("leaves", "2"), ("spines", "2"), ("hosts_per_leaf", "2")]);
+    let traffic =
+        Traffic { sources: vec![Source::List(List::parse(text).unwrap())], probes: Vec::new() };
     let plan = traffic.plan(4, &|host| host.0 / 2, 1).unwrap();
     let mut setup = Setup::new(fabric, plan.iter().map(|planned| planned.flow).collect());
     setup.paths = vec![1, 1];

@@ -91,9 +91,8 @@ fn stuck(holds: &[Hold]) -> Vec<bool> {
             let is_held = |by: &Vec<usize>| by.iter().any(|&other| is_stuck[other]);
             waits_for.is_empty() || !waits_for.iter().all(is_held)
         };
-        let free: Vec<usize> = (0..holds.len())
-            .filter(|&index| is_stuck[index] && moves(index))
-            .collect();
+        let free: Vec<usize> =
+            (0..holds.len()).filter(|&index| is_stuck[index] && moves(index)).collect();
         if free.is_empty() {
             return is_stuck;
         }
@@ -119,10 +118,7 @@ mod tests {
     }
 
     fn of(index: usize) -> LinkClass {
-        LinkClass {
-            link: LinkId(index as u32),
-            class: 3,
-        }
+        LinkClass { link: LinkId(index as u32), class: 3 }
     }
 
     #[test]
@@ -158,14 +154,7 @@ mod tests {
     #[test]
     fn those_that_wait_for_a_cycle_are_behind_it() {
         // 0 → 1 → 2 ⇄ 3 ← 5, and 4 waits for a link that runs.
-        let found = find(&holds(&[
-            &[&[1]],
-            &[&[2]],
-            &[&[3]],
-            &[&[2]],
-            &[&[]],
-            &[&[3]],
-        ]));
+        let found = find(&holds(&[&[&[1]], &[&[2]], &[&[3]], &[&[2]], &[&[]], &[&[3]]]));
         assert_eq!(
             found,
             [Deadlock {

@@ -7,20 +7,13 @@ const RATE: Rate = Rate::from_gbps(10);
 const DELAY: Span = Span::from_us(1);
 
 fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Network {
-    let config = leaf_spine::Config {
-        leaves,
-        spines,
-        hosts_per_leaf,
-        ..leaf_spine::Config::default()
-    };
+    let config =
+        leaf_spine::Config { leaves, spines, hosts_per_leaf, ..leaf_spine::Config::default() };
     config.build().unwrap()
 }
 
 fn fat_tree(k: u32) -> Network {
-    let config = fat_tree::Config {
-        k,
-        ..fat_tree::Config::default()
-    };
+    let config = fat_tree::Config { k, ..fat_tree::Config::default() };
     config.build().unwrap()
 }
 
@@ -34,11 +27,7 @@ fn path(routes: &Routes, src: u32, dst: u32, hash: u64) -> Vec<LinkId> {
 fn names(network: &Network, path: &[LinkId]) -> Vec<String> {
     let first = path.first().map(|&link| network.link(link).from);
     let others = path.iter().map(|&link| network.link(link).to);
-    first
-        .into_iter()
-        .chain(others)
-        .map(|node| network.name(node))
-        .collect()
+    first.into_iter().chain(others).map(|node| network.name(node)).collect()
 }
 
 /// A random network: switches joined at random, parallel cables included, and hosts.
@@ -181,9 +170,8 @@ fn per_node_choices_differ_between_switches_for_one_flow() {
     let network = leaf_spine(16, 8, 1);
     let routes = Routes::new(&network).unwrap();
     // The same hash from 15 leaves to the last one: all spines alike would be the flow-only rule.
-    let mut spines: Vec<_> = (0..15)
-        .map(|src| network.link(path(&routes, src, 15, 99)[1]).to)
-        .collect();
+    let mut spines: Vec<_> =
+        (0..15).map(|src| network.link(path(&routes, src, 15, 99)[1]).to).collect();
     spines.sort();
     spines.dedup();
     assert!(spines.len() > 4, "{spines:?}");
@@ -240,11 +228,7 @@ fn the_shift_follows_the_links_behind() {
 
 #[test]
 fn a_shift_by_all_bits_leaves_the_first_way() {
-    let fork = Fork {
-        node: NodeId(0),
-        links: 64,
-        next_hops: 3,
-    };
+    let fork = Fork { node: NodeId(0), links: 64, next_hops: 3 };
     assert_eq!(Ecmp::ShiftByTtl.choose(u64::MAX, &fork), 0);
 }
 
@@ -256,9 +240,7 @@ fn a_flow_may_name_its_way() {
     for choice in 0..2 {
         let (src, dst) = (HostId(0), HostId(15));
         for hash in 0..20 {
-            routes
-                .path_by_choice(src, dst, choice, hash, &mut out)
-                .unwrap();
+            routes.path_by_choice(src, dst, choice, hash, &mut out).unwrap();
             assert_eq!(names(&network, &out)[2], format!("agg{choice}"));
         }
         // Later choices are the hash's.
@@ -273,25 +255,12 @@ fn a_flow_may_name_its_way() {
         cores.dedup();
         assert_eq!(cores.len(), 2);
     }
-    let error = routes
-        .path_by_choice(HostId(0), HostId(15), 2, 0, &mut out)
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "choice = 2 is out of range; allowed: 0 to 1"
-    );
+    let error = routes.path_by_choice(HostId(0), HostId(15), 2, 0, &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "choice = 2 is out of range; allowed: 0 to 1");
     // Without a choice there is one next hop, number 0.
-    assert!(
-        routes
-            .path_by_choice(HostId(0), HostId(1), 0, 0, &mut out)
-            .is_ok()
-    );
+    assert!(routes.path_by_choice(HostId(0), HostId(1), 0, 0, &mut out).is_ok());
     assert_eq!(out.len(), 2);
-    assert!(
-        routes
-            .path_by_choice(HostId(0), HostId(1), 1, 0, &mut out)
-            .is_err()
-    );
+    assert!(routes.path_by_choice(HostId(0), HostId(1), 1, 0, &mut out).is_err());
 }
 
 #[test]
@@ -310,9 +279,7 @@ fn a_named_way_may_begin_behind_the_first_switch() {
     let routes = Routes::new(&network).unwrap();
     assert_eq!(routes.choices(HostId(0), HostId(1)), 3);
     let mut out = Vec::new();
-    routes
-        .path_by_choice(HostId(0), HostId(1), 2, 0, &mut out)
-        .unwrap();
+    routes.path_by_choice(HostId(0), HostId(1), 2, 0, &mut out).unwrap();
     let expected = ["host0", "switch0", "switch1", "switch4", "switch5", "host1"];
     assert_eq!(names(&network, &out), expected);
 }
@@ -361,9 +328,7 @@ fn racks_are_the_switches_of_the_hosts() {
     for name in Config::NAMES {
         let network = Config::named(name).unwrap().build().unwrap();
         let routes = Routes::new(&network).unwrap();
-        let racks: Vec<_> = (0..network.hosts())
-            .map(|host| routes.rack(HostId(host)))
-            .collect();
+        let racks: Vec<_> = (0..network.hosts()).map(|host| routes.rack(HostId(host))).collect();
         assert_eq!(racks, network.racks(), "{name}");
     }
 }
@@ -435,10 +400,7 @@ fn the_choices_have_names() {
 
 /// The levels of the links of a path that leave switches.
 fn levels_on(levels: &[u8], path: &[LinkId]) -> Vec<u8> {
-    path.iter()
-        .skip(1)
-        .map(|link| levels[link.index()])
-        .collect()
+    path.iter().skip(1).map(|link| levels[link.index()]).collect()
 }
 
 #[test]
@@ -474,12 +436,7 @@ fn a_long_chain_has_too_many_levels() {
         let mut network = Network::new(2, switches);
         network.connect(NodeId(0), network.switch(0), RATE, DELAY);
         for number in 1..switches {
-            network.connect(
-                network.switch(number - 1),
-                network.switch(number),
-                RATE,
-                DELAY,
-            );
+            network.connect(network.switch(number - 1), network.switch(number), RATE, DELAY);
         }
         network.connect(NodeId(1), network.switch(switches - 1), RATE, DELAY);
         let levels = Routes::new(&network).unwrap().levels();
@@ -510,10 +467,7 @@ fn on_every_path_of_any_network_levels_rise() {
             }
         }
     }
-    assert!(
-        with > 50 && without > 5,
-        "{with} with levels, {without} without"
-    );
+    assert!(with > 50 && without > 5, "{with} with levels, {without} without");
 }
 
 /// Turns at switches that are as far from one edge as from another are looked for once.
@@ -521,22 +475,14 @@ fn on_every_path_of_any_network_levels_rise() {
 fn no_turn_is_left_out() {
     let mut rng = Rng::new(6, 0);
     let random = (0..200).map(|_| random_network(&mut rng));
-    let trees = [
-        leaf_spine(3, 2, 2),
-        leaf_spine(9, 4, 1),
-        fat_tree(4),
-        fat_tree(6),
-    ];
+    let trees = [leaf_spine(3, 2, 2), leaf_spine(9, 4, 1), fat_tree(4), fat_tree(6)];
     let mut twins = 0;
     for network in trees.into_iter().chain(random) {
         let Ok(routes) = Routes::new(&network) else {
             continue;
         };
         let found = Turns::new(&routes);
-        let mut all = Turns {
-            first: found.first.clone(),
-            bits: vec![0; found.bits.len()],
-        };
+        let mut all = Turns { first: found.first.clone(), bits: vec![0; found.bits.len()] };
         let mut room = Vec::new();
         for edge in routes.twins().concat() {
             for switch in 0..network.switches() {
@@ -544,11 +490,7 @@ fn no_turn_is_left_out() {
             }
         }
         assert_eq!(found.bits, all.bits, "{network:?}");
-        twins += routes
-            .twins()
-            .iter()
-            .filter(|twins| twins.len() > 1)
-            .count();
+        twins += routes.twins().iter().filter(|twins| twins.len() > 1).count();
     }
     assert!(twins > 20, "{twins}");
 }

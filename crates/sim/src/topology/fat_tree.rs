@@ -35,11 +35,7 @@ impl Config {
     /// How large the network would be.
     pub fn extent(&self) -> Extent {
         let k = u64::from(self.k).min(1 << 16);
-        Extent {
-            hosts: k * k * k / 4,
-            fabric_cables: k * k * k / 2,
-            field: "k",
-        }
+        Extent { hosts: k * k * k / 4, fabric_cables: k * k * k / 2, field: "k" }
     }
 
     /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then

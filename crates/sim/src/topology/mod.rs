@@ -86,18 +86,11 @@ impl HostCables<'_> {
         for &delay in self.delays {
             check_delay("host_delays", delay)?;
         }
-        let lists = [
-            ("host_rates", self.rates.len()),
-            ("host_delays", self.delays.len()),
-        ];
+        let lists = [("host_rates", self.rates.len()), ("host_delays", self.delays.len())];
         for (field, values) in lists {
             if values > hosts as usize {
                 let allowed = format!("at most {hosts} values, one for each host");
-                return Err(ConfigError::out_of_range(
-                    field,
-                    format!("{values} values"),
-                    allowed,
-                ));
+                return Err(ConfigError::out_of_range(field, format!("{values} values"), allowed));
             }
         }
         Ok(())

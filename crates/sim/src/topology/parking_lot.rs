@@ -82,10 +82,8 @@ impl Config {
             return Err(ConfigError::out_of_range("hosts", found, allowed));
         }
         let pipes = switches - 1;
-        let lists = [
-            ("pipe_rates", self.pipe_rates.len()),
-            ("pipe_delays", self.pipe_delays.len()),
-        ];
+        let lists =
+            [("pipe_rates", self.pipe_rates.len()), ("pipe_delays", self.pipe_delays.len())];
         for (field, values) in lists {
             if values != 1 && values != pipes {
                 let allowed = format!("{pipes} values, one for each pipe, or a single one");

@@ -29,11 +29,7 @@ settings! {
 impl Config {
     /// How large the network would be.
     pub fn extent(&self) -> Extent {
-        Extent {
-            hosts: self.hosts.into(),
-            fabric_cables: 0,
-            field: "hosts",
-        }
+        Extent { hosts: self.hosts.into(), fabric_cables: 0, field: "hosts" }
     }
 
     /// Makes the network.

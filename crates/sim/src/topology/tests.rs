@@ -79,11 +79,8 @@ fn hosts_of_a_parking_lot_are_as_far_apart_as_their_switches() {
         2 + src.abs_diff(dst) as usize
     };
     check_hops(&network("parking-lot", &[]), far);
-    let settings = [
-        ("hosts", "1, 1, 1, 1, 1, 1"),
-        ("pipe_rates", "10Gbps"),
-        ("pipe_delays", "1us"),
-    ];
+    let settings =
+        [("hosts", "1, 1, 1, 1, 1, 1"), ("pipe_rates", "10Gbps"), ("pipe_delays", "1us")];
     let far = |src: u32, dst: u32| 2 + src.abs_diff(dst) as usize;
     check_hops(&network("parking-lot", &settings), far);
 }
@@ -153,10 +150,8 @@ fn oversubscription_is_what_the_papers_say() {
     assert_eq!(tcn.capacity(tcn.switch(11)), gigabits(120, 120));
     assert_eq!(tcn.capacity(tcn.switch(12)), gigabits(0, 120));
     // ECN♯, BCC and DiffECN: two to one.
-    let two_to_one = network(
-        "leaf-spine",
-        &[("leaves", "8"), ("spines", "8"), ("hosts_per_leaf", "16")],
-    );
+    let two_to_one =
+        network("leaf-spine", &[("leaves", "8"), ("spines", "8"), ("hosts_per_leaf", "16")]);
     assert_eq!(two_to_one.hosts(), 128);
     assert_eq!(two_to_one.capacity(two_to_one.switch(7)), gigabits(160, 80));
     // By speed: 16 hosts of 25 Gb/s and 4 spines of 100 Gb/s.
@@ -219,24 +214,16 @@ fn the_fabric_of_tcn_has_the_published_round_trip() {
 #[test]
 fn hosts_of_a_star_may_differ() {
     // ECN♯'s multi-queue setup: RTTs of 160, 160, 180, 240 µs.
-    let settings = [
-        ("hosts", "6"),
-        ("host_delays", "30us, 30us, 40us, 70us, 30us"),
-        ("host_delay", "50us"),
-    ];
+    let settings =
+        [("hosts", "6"), ("host_delays", "30us, 30us, 40us, 70us, 30us"), ("host_delay", "50us")];
     let star = network("star", &settings);
     let trips: Vec<_> = (0..4).map(|src| round_trip(&star, src, 5)).collect();
     assert_eq!(trips, [160, 160, 180, 240].map(Span::from_us));
     // ECN♯'s queue tracking: 16 senders, RTTs of 30 to 190 µs.
-    let delays: Vec<_> = (0..16)
-        .map(|sender| ["10us", "20us", "35us", "50us", "90us"][sender % 5])
-        .collect();
+    let delays: Vec<_> =
+        (0..16).map(|sender| ["10us", "20us", "35us", "50us", "90us"][sender % 5]).collect();
     let delays = delays.join(",");
-    let settings = [
-        ("hosts", "17"),
-        ("host_delays", delays.as_str()),
-        ("host_delay", "5us"),
-    ];
+    let settings = [("hosts", "17"), ("host_delays", delays.as_str()), ("host_delay", "5us")];
     let star = network("star", &settings);
     let trips: Vec<_> = [0, 4, 15].map(|src| round_trip(&star, src, 16)).into();
     assert_eq!(trips, [30, 190, 30].map(Span::from_us));
@@ -297,35 +284,15 @@ fn counts_that_cannot_be_are_refused_by_name() {
         ("dumbbell", &[("right", "4294967295")], "right = 4294967295"),
         ("parking-lot", &[("hosts", "")], "hosts = 0 switches"),
         ("parking-lot", &[("hosts", "5")], "hosts = 1 switches"),
-        (
-            "parking-lot",
-            &[("hosts", "0,1,0,0")],
-            "hosts = 1 hosts in all",
-        ),
-        (
-            "parking-lot",
-            &[("hosts", "4294967295,4294967295")],
-            "hosts = 8589934590 hosts in all",
-        ),
+        ("parking-lot", &[("hosts", "0,1,0,0")], "hosts = 1 hosts in all"),
+        ("parking-lot", &[("hosts", "4294967295,4294967295")], "hosts = 8589934590 hosts in all"),
         ("leaf-spine", &[("leaves", "0")], "leaves = 0"),
         ("leaf-spine", &[("leaves", "16777217")], "leaves = 16777217"),
         ("leaf-spine", &[("spines", "0")], "spines = 0"),
         ("leaf-spine", &[("spines", "1398102")], "spines = 1398102"),
-        (
-            "leaf-spine",
-            &[("hosts_per_leaf", "0")],
-            "hosts_per_leaf = 0",
-        ),
-        (
-            "leaf-spine",
-            &[("hosts_per_leaf", "1398102")],
-            "hosts_per_leaf = 1398102",
-        ),
-        (
-            "leaf-spine",
-            &[("leaves", "1"), ("hosts_per_leaf", "1")],
-            "hosts_per_leaf = 1",
-        ),
+        ("leaf-spine", &[("hosts_per_leaf", "0")], "hosts_per_leaf = 0"),
+        ("leaf-spine", &[("hosts_per_leaf", "1398102")], "hosts_per_leaf = 1398102"),
+        ("leaf-spine", &[("leaves", "1"), ("hosts_per_leaf", "1")], "hosts_per_leaf = 1"),
         ("fat-tree", &[("k", "0")], "k = 0"),
         ("fat-tree", &[("k", "1")], "k = 1"),
         ("fat-tree", &[("k", "7")], "k = 7"),
@@ -355,22 +322,9 @@ fn the_smallest_counts_are_built() {
     let cases: &[(&str, Texts)] = &[
         ("star", &[("hosts", "2")]),
         ("dumbbell", &[("left", "1"), ("right", "1")]),
-        (
-            "parking-lot",
-            &[
-                ("hosts", "1,1"),
-                ("pipe_rates", "1Gbps"),
-                ("pipe_delays", "1us"),
-            ],
-        ),
-        (
-            "leaf-spine",
-            &[("leaves", "1"), ("spines", "1"), ("hosts_per_leaf", "2")],
-        ),
-        (
-            "leaf-spine",
-            &[("leaves", "2"), ("spines", "1"), ("hosts_per_leaf", "1")],
-        ),
+        ("parking-lot", &[("hosts", "1,1"), ("pipe_rates", "1Gbps"), ("pipe_delays", "1us")]),
+        ("leaf-spine", &[("leaves", "1"), ("spines", "1"), ("hosts_per_leaf", "2")]),
+        ("leaf-spine", &[("leaves", "2"), ("spines", "1"), ("hosts_per_leaf", "1")]),
         ("fat-tree", &[("k", "2")]),
     ];
     for (name, settings) in cases {
@@ -408,10 +362,8 @@ fn delays_beyond_reason_are_refused_by_name() {
         for field in delays {
             found += 1;
             let refused = error(name, &[(field.name, "10.000000000001s")]);
-            let expected = format!(
-                "{} = 10.000000000001s is out of range; allowed: at most 10s",
-                field.name
-            );
+            let expected =
+                format!("{} = 10.000000000001s is out of range; allowed: at most 10s", field.name);
             assert_eq!(refused, expected);
             assert!(set(name, &[(field.name, "10s")]).build().is_ok());
         }
@@ -438,10 +390,7 @@ fn every_field_is_set_and_read_by_text() {
     }
     assert_eq!(Config::named("ring"), None);
     let zero = set("star", &[]).set("host_rate", "0Gbps").unwrap_err();
-    assert!(
-        zero.to_string()
-            .starts_with("host_rate: `0Gbps` must not be zero")
-    );
+    assert!(zero.to_string().starts_with("host_rate: `0Gbps` must not be zero"));
 }
 
 /// The page of documentation has a row for each field with its default.
@@ -455,18 +404,11 @@ fn the_page_has_every_field_and_default() {
         let config = Config::named(name).unwrap();
         for field in config.fields() {
             let default = config.value(field.name).unwrap();
-            let default = if default.is_empty() {
-                "empty"
-            } else {
-                &default
-            };
+            let default = if default.is_empty() { "empty" } else { &default };
             let row = format!("| `{}` | {default} |", field.name);
             assert!(section.contains(&row), "{name}: no row `{row}`");
         }
-        let rows = section
-            .lines()
-            .filter(|line| line.starts_with("| `"))
-            .count();
+        let rows = section.lines().filter(|line| line.starts_with("| `")).count();
         assert_eq!(rows, config.fields().len(), "{name}");
     }
 }

@@ -83,10 +83,7 @@ impl FlowTrace {
             let allowed = match setup.flows.len() {
                 0 => "none: there are no flows".to_owned(),
                 1 => "0, the only flow of this run".to_owned(),
-                count => format!(
-                    "0 to {}, the flows of this run in order of start",
-                    count - 1
-                ),
+                count => format!("0 to {}, the flows of this run in order of start", count - 1),
             };
             return Err(ConfigError::out_of_range("trace", flow, allowed));
         };
@@ -131,13 +128,7 @@ impl FlowTrace {
 
     /// A packet of the flow begins to leave.
     pub(crate) fn note(&mut self, passed: &Passed) {
-        let Passed {
-            at,
-            link,
-            size,
-            header,
-            ..
-        } = *passed;
+        let Passed { at, link, size, header, .. } = *passed;
         let event = |at, kind, seq, len, flag| Event {
             at,
             kind,
@@ -149,11 +140,7 @@ impl FlowTrace {
         let is_data = passed.to == Side::Sink && header.len > 0;
         if is_data && link == up.id {
             let seq = self.place(header.seq.0);
-            let kind = if seq < self.end {
-                EventKind::Resent
-            } else {
-                EventKind::Sent
-            };
+            let kind = if seq < self.end { EventKind::Resent } else { EventKind::Sent };
             self.end = self.end.max(seq + u64::from(header.len));
             self.sent.push(event(at, kind, seq, header.len, Flags::CWR));
         } else if is_data && link == down.id {
@@ -173,8 +160,7 @@ impl FlowTrace {
             let ack = self.place(header.ack.0);
             let at = back.arrival(at, size);
             let window = header.window;
-            self.acked
-                .push(event(at, EventKind::Acked, ack, window, Flags::ECE));
+            self.acked.push(event(at, EventKind::Acked, ack, window, Flags::ECE));
         }
     }
 
@@ -183,18 +169,13 @@ impl FlowTrace {
     fn place(&mut self, seq: u32) -> u64 {
         let first = *self.first.get_or_insert(seq);
         let near = first.wrapping_add(self.end as u32);
-        self.end
-            .saturating_add_signed(i64::from(seq.wrapping_sub(near).cast_signed()))
+        self.end.saturating_add_signed(i64::from(seq.wrapping_sub(near).cast_signed()))
     }
 }
 
 /// Two runs in order of time as one; at one moment the first run's events come first.
 fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
-    debug_assert!(
-        [first, second]
-            .iter()
-            .all(|run| run.is_sorted_by_key(|event| event.at))
-    );
+    debug_assert!([first, second].iter().all(|run| run.is_sorted_by_key(|event| event.at)));
     let mut events = Vec::with_capacity(first.len() + second.len());
     for &next in second {
         let before = first.iter().take_while(|event| event.at <= next.at).count();
@@ -215,10 +196,7 @@ fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
     reason = "both are nearly in order, and a stable sort finds the runs"
 )]
 fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
-    let in_order = sent
-        .iter()
-        .zip(arrived)
-        .take_while(|(left, came)| left.seq == came.seq);
+    let in_order = sent.iter().zip(arrived).take_while(|(left, came)| left.seq == came.seq);
     let (count, mut rest) = (arrived.len(), sent.iter().skip(arrived.len()));
     if in_order.count() == count && rest.all(|event| event.kind == EventKind::Sent) {
         // The usual case: everything arrived in the order in which it left, or is on its way.
@@ -239,10 +217,7 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
     for (place, &event) in sent.iter().enumerate() {
         events.push(event);
         if !has_arrived[place] && last.is_some_and(|last| place < last) {
-            events.push(Event {
-                kind: EventKind::Lost,
-                ..event
-            });
+            events.push(Event { kind: EventKind::Lost, ..event });
         }
     }
     Some(events)
@@ -259,14 +234,8 @@ fn ports(setup: &Setup, number: u32) -> Result<Vec<LinkId>, ConfigError> {
 fn links(network: &Network, flow: &Flow) -> [Wire; 3] {
     let find = |fits: &dyn Fn(&Link) -> bool| {
         let mut links = (0..).map(LinkId).zip(network.links());
-        let (id, link) = links
-            .find(|(_, link)| fits(link))
-            .expect("every host has a cable");
-        Wire {
-            id,
-            byte_time: ByteTime::new(link.rate),
-            delay: link.delay,
-        }
+        let (id, link) = links.find(|(_, link)| fits(link)).expect("every host has a cable");
+        Wire { id, byte_time: ByteTime::new(link.rate), delay: link.delay }
     };
     let (source, sink) = (flow.src.node(), flow.dst.node());
     [
@@ -320,11 +289,7 @@ mod tests {
                 let is_again = next > 0 && below(8) < resends;
                 let seq = if is_again { below(next) } else { next };
                 next = next.max(seq + 1);
-                let kind = if is_again {
-                    EventKind::Resent
-                } else {
-                    EventKind::Sent
-                };
+                let kind = if is_again { EventKind::Resent } else { EventKind::Sent };
                 sent.push(event(at, kind, seq));
                 if below(5) >= losses {
                     arrived.push(event(at + 10, EventKind::Arrived, seq));
@@ -359,13 +324,7 @@ mod tests {
                 let count = rng.next_u64() % 9;
                 let event = |seq| {
                     at += rng.next_u64() % 3;
-                    Event {
-                        at: Time::from_us(at),
-                        kind,
-                        seq,
-                        len: 1,
-                        is_flagged: false,
-                    }
+                    Event { at: Time::from_us(at), kind, seq, len: 1, is_flagged: false }
                 };
                 (0..count).map(event).collect::<Vec<Event>>()
             };

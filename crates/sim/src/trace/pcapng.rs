@@ -79,15 +79,9 @@ pub struct Capture<W: Write> {
 impl<W: Write> Capture<W> {
     /// Begins a file with `comment`, such as the run's command and fingerprint.
     pub fn new(out: W, comment: &str, payload: Payload) -> io::Result<Self> {
-        let mut capture = Self {
-            out: BufWriter::with_capacity(BUFFER, out),
-            payload,
-            interfaces: 0,
-        };
-        let options = [
-            (OPTION_COMMENT, text(comment)),
-            (SECTION_APPLICATION, text(APPLICATION)),
-        ];
+        let mut capture =
+            Self { out: BufWriter::with_capacity(BUFFER, out), payload, interfaces: 0 };
+        let options = [(OPTION_COMMENT, text(comment)), (SECTION_APPLICATION, text(APPLICATION))];
         capture.begin_block(SECTION_HEADER, 16 + options_len(&options))?;
         capture.put(&BYTE_ORDER.to_le_bytes())?;
         capture.put(&1_u16.to_le_bytes())?; // version 1.0
@@ -102,15 +96,9 @@ impl<W: Write> Capture<W> {
     pub fn add_link(&mut self, name: &str) -> io::Result<Interface> {
         let interface = Interface(self.interfaces);
         let next = self.interfaces.checked_add(1).ok_or_else(|| {
-            io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "a capture holds at most 4294967295 links",
-            )
+            io::Error::new(io::ErrorKind::InvalidInput, "a capture holds at most 4294967295 links")
         })?;
-        let options = [
-            (INTERFACE_NAME, text(name)),
-            (INTERFACE_RESOLUTION, &NANOSECONDS[..]),
-        ];
+        let options = [(INTERFACE_NAME, text(name)), (INTERFACE_RESOLUTION, &NANOSECONDS[..])];
         self.begin_block(INTERFACE, 8 + options_len(&options))?;
         self.put(&LINK_ETHERNET.to_le_bytes())?;
         self.put(&0_u16.to_le_bytes())?;
@@ -163,9 +151,7 @@ impl<W: Write> Capture<W> {
     /// Writes what is still buffered and returns the file.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
-        self.out
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)
     }
 
     fn begin_block(&mut self, kind: u32, body: u32) -> io::Result<()> {
@@ -234,9 +220,7 @@ fn text(text: &str) -> &[u8] {
 
 /// Bytes of the options with their heads, padding and end.
 fn options_len(options: &[(u16, &[u8])]) -> u32 {
-    let each = options
-        .iter()
-        .map(|(_, value)| 4 + (value.len() as u32).next_multiple_of(4)); // at most 2^16 each
+    let each = options.iter().map(|(_, value)| 4 + (value.len() as u32).next_multiple_of(4)); // at most 2^16 each
     each.sum::<u32>() + 4
 }
 

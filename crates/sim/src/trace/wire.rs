@@ -120,17 +120,10 @@ impl Frame {
     /// The frame of `packet`. Payload that would take the packet above the 65 535 bytes of IPv4 is
     /// left out.
     pub fn new(packet: &PacketView<'_>) -> Self {
-        let mut frame = Self {
-            bytes: [0; MAX_HEADERS],
-            filled: TRANSPORT,
-            zeros: 0,
-        };
+        let mut frame = Self { bytes: [0; MAX_HEADERS], filled: TRANSPORT, zeros: 0 };
         match packet.body {
             Body::Echo(echo) => frame.echo(packet, &echo),
-            Body::Roce {
-                packet: inner,
-                payload,
-            } => frame.roce(packet, inner, payload),
+            Body::Roce { packet: inner, payload } => frame.roce(packet, inner, payload),
             Body::Tcp(segment) => frame.tcp(packet, segment),
         }
         frame
@@ -157,17 +150,10 @@ impl Frame {
 
     fn tcp(&mut self, packet: &PacketView<'_>, segment: &Segment) {
         let is_syn = segment.flags.has(Flags::SYN);
-        let ack = if segment.flags.has(Flags::ACK) {
-            segment.ack.0
-        } else {
-            0
-        };
+        let ack = if segment.flags.has(Flags::ACK) { segment.ack.0 } else { 0 };
         // RFC 7323, section 2.2: the window of a SYN is not scaled.
-        let window = if is_syn {
-            segment.window
-        } else {
-            segment.window.div_ceil(1 << WINDOW_SHIFT)
-        };
+        let window =
+            if is_syn { segment.window } else { segment.window.div_ceil(1 << WINDOW_SHIFT) };
         self.put(packet.src_port.to_be_bytes());
         self.put(packet.dst_port.to_be_bytes());
         self.put(segment.seq.0.to_be_bytes());
@@ -343,19 +329,12 @@ const fn host(number: u32) -> [u8; 3] {
 }
 
 const fn saturate(value: u32) -> u16 {
-    if value < u16::MAX as u32 {
-        value as u16
-    } else {
-        u16::MAX
-    }
+    if value < u16::MAX as u32 { value as u16 } else { u16::MAX }
 }
 
 /// The plain sum of 16-bit words; headers are at most 45 of them.
 fn sum(bytes: &[u8]) -> u32 {
-    bytes
-        .chunks_exact(2)
-        .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))
-        .sum()
+    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }
 
 /// A sum with its carries added back in (RFC 1071): two times are enough for 32 bits.

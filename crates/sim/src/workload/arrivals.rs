@@ -39,10 +39,7 @@ settings! {
 impl Config {
     /// How many flows there would be.
     pub(super) fn extent(&self, _hosts: u32) -> Extent {
-        Extent {
-            flows: Some(self.flows.into()),
-            field: "flows",
-        }
+        Extent { flows: Some(self.flows.into()), field: "flows" }
     }
 
     /// The flows in order of start.
@@ -98,12 +95,7 @@ mod tests {
         for (field, text) in settings {
             config.set(field, text).unwrap();
         }
-        config.flows(&Env {
-            hosts: 4,
-            rack: &|_| 0,
-            seed: 1,
-            stream: 0,
-        })
+        config.flows(&Env { hosts: 4, rack: &|_| 0, seed: 1, stream: 0 })
     }
 
     #[test]

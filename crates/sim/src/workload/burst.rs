@@ -61,10 +61,7 @@ impl Config {
     /// How many flows there would be in a network of `hosts`.
     pub(super) fn extent(&self, hosts: u32) -> Extent {
         let senders = self.fan_in.unwrap_or_else(|| self.from.most(hosts));
-        Extent {
-            flows: Some(u64::from(senders) * u64::from(self.bursts)),
-            field: "bursts",
-        }
+        Extent { flows: Some(u64::from(senders) * u64::from(self.bursts)), field: "bursts" }
     }
 
     /// The flows, burst by burst.
@@ -113,11 +110,7 @@ impl Config {
         let alone = |dst: &HostId| from.iter().all(|src| src == dst);
         if to.is_empty() || to.iter().any(alone) {
             let allowed = "hosts other than the receiver";
-            return Err(ConfigError::out_of_range(
-                "from",
-                self.from.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("from", self.from.write(), allowed));
         }
         if self.bursts == 0 {
             return Err(ConfigError::out_of_range("bursts", 0, "at least 1"));
@@ -128,11 +121,7 @@ impl Config {
             return Err(ConfigError::out_of_range("every", written, allowed));
         }
         if self.fan_in == Some(0) {
-            return Err(ConfigError::out_of_range(
-                "fan_in",
-                0,
-                "at least 1, or none",
-            ));
+            return Err(ConfigError::out_of_range("fan_in", 0, "at least 1, or none"));
         }
         let each = self.fan_in.map_or(from.len() as u64, u64::from);
         if each * u64::from(self.bursts) > MAX_FLOWS {
@@ -152,12 +141,7 @@ mod tests {
     use super::*;
 
     fn flows(config: &Config, seed: u64) -> Result<Vec<Flow>, ConfigError> {
-        config.flows(&Env {
-            hosts: 17,
-            rack: &|_| 0,
-            seed,
-            stream: 3,
-        })
+        config.flows(&Env { hosts: 17, rack: &|_| 0, seed, stream: 3 })
     }
 
     #[test]
@@ -171,16 +155,8 @@ mod tests {
         let flows = flows(&config, 1).unwrap();
         assert_eq!(flows.len(), 100);
         assert!(flows.iter().all(|flow| flow.start == Time::from_secs(4)));
-        assert!(
-            flows
-                .iter()
-                .all(|flow| flow.dst == HostId(16) && flow.group == 1)
-        );
-        assert!(
-            flows
-                .iter()
-                .all(|flow| (3_000..=60_000).contains(&flow.bytes))
-        );
+        assert!(flows.iter().all(|flow| flow.dst == HostId(16) && flow.group == 1));
+        assert!(flows.iter().all(|flow| (3_000..=60_000).contains(&flow.bytes)));
         // 100 = 6 · 16 + 4: the first four send once more.
         let of = |host| flows.iter().filter(|flow| flow.src == HostId(host)).count();
         assert_eq!([of(0), of(3), of(4), of(15), of(16)], [7, 7, 6, 6, 0]);
@@ -200,10 +176,8 @@ mod tests {
             ..Config::default()
         };
         let flows = flows(&config, 1).unwrap();
-        let found: Vec<_> = flows
-            .iter()
-            .map(|flow| (flow.start, flow.src.0, flow.dst.0, flow.bytes))
-            .collect();
+        let found: Vec<_> =
+            flows.iter().map(|flow| (flow.start, flow.src.0, flow.dst.0, flow.bytes)).collect();
         let at = Time::from_ms;
         assert_eq!(
             found,
@@ -250,17 +224,9 @@ mod tests {
 
     #[test]
     fn a_network_without_hosts_has_no_bursts() {
-        let config = Config {
-            to: Hosts::All,
-            ..Config::default()
-        };
+        let config = Config { to: Hosts::All, ..Config::default() };
         for hosts in 0..2 {
-            let env = Env {
-                hosts,
-                rack: &|_| 0,
-                seed: 1,
-                stream: 0,
-            };
+            let env = Env { hosts, rack: &|_| 0, seed: 1, stream: 0 };
             assert!(config.flows(&env).is_err());
         }
     }

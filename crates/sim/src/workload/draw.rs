@@ -39,10 +39,7 @@ impl MeanGap {
     pub(super) fn draw(self, rng: &mut Rng) -> Span {
         let means = negative_ln(rng.next_u64());
         // `means` in two halves, so that the products fit 128 bits.
-        let (high, low) = (
-            u128::from(means >> 32),
-            u128::from(means & u64::from(u32::MAX)),
-        );
+        let (high, low) = (u128::from(means >> 32), u128::from(means & u64::from(u32::MAX)));
         let product = high * self.0 + ((low * self.0) >> 32) + (1 << (FRACTION - 1));
         Span::from_ps(u64::try_from(product >> FRACTION).unwrap_or(u64::MAX))
     }
@@ -95,10 +92,8 @@ fn negative_ln(bits: u64) -> u64 {
     let one = 1_i128 << 64;
     let s = ((y - one) << INNER) / (y + one);
     let square = (s * s) >> INNER;
-    let series = ODD_INVERSES
-        .iter()
-        .rev()
-        .fold(0, |sum, inverse| inverse + ((sum * square) >> INNER));
+    let series =
+        ODD_INVERSES.iter().rev().fold(0, |sum, inverse| inverse + ((sum * square) >> INNER));
     let ln_y = (s * series) >> (INNER - 1);
     let result = ((i128::from(halvings) * LN_2) >> (64 - INNER)) - ln_y;
     // Below 64 · ln 2 = 44.4, which 6 bits before the point hold.
@@ -106,10 +101,7 @@ fn negative_ln(bits: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "floating point is the independent answer here"
-)]
+#[expect(clippy::cast_precision_loss, reason = "floating point is the independent answer here")]
 mod tests {
     use super::*;
 
@@ -163,9 +155,8 @@ mod tests {
         let gap = MeanGap::new(1_000_000 << 32).unwrap();
         let mut rng = Rng::new(3, 0);
         let count = 1_000_000;
-        let draws: Vec<f64> = (0..count)
-            .map(|_| gap.draw(&mut rng).as_ps() as f64 / mean)
-            .collect();
+        let draws: Vec<f64> =
+            (0..count).map(|_| gap.draw(&mut rng).as_ps() as f64 / mean).collect();
         let average = draws.iter().sum::<f64>() / f64::from(count);
         let square = draws.iter().map(|x| (x - 1.0).powi(2)).sum::<f64>() / f64::from(count);
         // Four standard errors: 1/√n for the mean, √8/√n for the variance.
@@ -186,12 +177,7 @@ mod tests {
             // It saturates and does not wrap: about e^−2 of the draws pass 2^64 ps.
             assert!(longest.draw(&mut rng) > Span::from_us(1));
         }
-        assert_eq!(
-            MeanGap::new(3 << 32)
-                .unwrap()
-                .expected_in(Span::from_ps(10)),
-            3
-        );
+        assert_eq!(MeanGap::new(3 << 32).unwrap().expected_in(Span::from_ps(10)), 3);
     }
 
     #[test]
@@ -202,10 +188,7 @@ mod tests {
             counts[below(&mut rng, 7) as usize] += 1;
         }
         // 10 000 each, with a standard deviation of 93.
-        assert!(
-            counts.iter().all(|c| c.abs_diff(10_000) < 400),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|c| c.abs_diff(10_000) < 400), "{counts:?}");
         assert_eq!(below(&mut rng, 0), 0);
         assert_eq!(below(&mut rng, 1), 0);
         assert!(below(&mut rng, u64::MAX) < u64::MAX);

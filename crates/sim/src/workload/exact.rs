@@ -47,11 +47,7 @@ mod tests {
     fn what_is_too_wide_on_the_way_may_fit_at_the_end() {
         let wide = [u64::MAX; 5];
         assert_eq!(quotient(u128::MAX, &wide, &wide), Some(u128::MAX));
-        assert_eq!(
-            quotient(u128::MAX, &[10], &[20]),
-            Some(u128::MAX / 2),
-            "half of the largest"
-        );
+        assert_eq!(quotient(u128::MAX, &[10], &[20]), Some(u128::MAX / 2), "half of the largest");
     }
 
     #[test]

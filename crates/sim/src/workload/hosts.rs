@@ -28,9 +28,7 @@ impl Hosts {
         match self {
             Self::All => hosts,
             Self::Ranges(ranges) => {
-                let lengths = ranges
-                    .iter()
-                    .map(|&(first, last)| u64::from(last - first) + 1);
+                let lengths = ranges.iter().map(|&(first, last)| u64::from(last - first) + 1);
                 lengths.sum::<u64>().min(hosts.into()) as u32
             }
         }
@@ -88,10 +86,7 @@ impl Setting for Hosts {
             let range = (number(first)?, number(last)?);
             (range.0 <= range.1).then_some(range).ok_or_else(unreadable)
         };
-        text.split(',')
-            .map(range)
-            .collect::<Result<_, _>>()
-            .map(Self::Ranges)
+        text.split(',').map(range).collect::<Result<_, _>>().map(Self::Ranges)
     }
 
     fn write(&self) -> String {
@@ -141,11 +136,7 @@ mod tests {
         let hosts = Hosts::read("0-10").unwrap();
         assert_eq!(
             hosts.resolve("from", 10),
-            Err(ConfigError::out_of_range(
-                "from",
-                "0-10",
-                "hosts that exist: 0 to 9"
-            ))
+            Err(ConfigError::out_of_range("from", "0-10", "hosts that exist: 0 to 9"))
         );
         assert!(Hosts::All.only("to", 2).is_err());
         assert_eq!(Hosts::one(9).only("to", 10), Ok(HostId(9)));

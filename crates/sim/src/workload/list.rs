@@ -196,10 +196,7 @@ impl List {
 
     /// The flows in the order of the file.
     pub(super) fn extent(&self) -> Extent {
-        Extent {
-            flows: Some(self.entries.len() as u64),
-            field: "file",
-        }
+        Extent { flows: Some(self.entries.len() as u64), field: "file" }
     }
 
     pub(super) fn flows(&self) -> Vec<Flow> {
@@ -230,11 +227,7 @@ impl Entry {
         let number = || u32::try_from(whole(cell)?).map_err(|_| Fault::TooLarge);
         let may_be_empty = matches!(column, Column::Path | Column::AckPath);
         if cell.is_empty() {
-            return if may_be_empty {
-                Ok(())
-            } else {
-                Err(Fault::Missing)
-            };
+            return if may_be_empty { Ok(()) } else { Err(Fault::Missing) };
         }
         match column {
             Column::Id => self.id = cell.into(),
@@ -274,10 +267,7 @@ fn header<'a>(cells: &[&'a str]) -> Result<Vec<Column>, (&'a str, Fault)> {
         }
         columns.push(column);
     }
-    match Column::NEEDED
-        .iter()
-        .find(|column| !columns.contains(column))
-    {
+    match Column::NEEDED.iter().find(|column| !columns.contains(column)) {
         Some(missing) => Err((missing.name(), Fault::Missing)),
         None => Ok(columns),
     }
@@ -304,13 +294,7 @@ mod tests {
             .iter()
             .map(|entry| (&*entry.id, entry.flow.start, entry.flow.bytes, entry.line))
             .collect();
-        assert_eq!(
-            found,
-            [
-                ("b", Time::from_ms(500), 20_000, 2),
-                ("a", Time::from_us(1), 1, 4)
-            ]
-        );
+        assert_eq!(found, [("b", Time::from_ms(500), 20_000, 2), ("a", Time::from_us(1), 1, 4)]);
         assert_eq!(list.entries[0].flow.src, HostId(3));
     }
 
@@ -335,14 +319,8 @@ mod tests {
         let text = "bytes,SRC,dst,start_s,id,spine,ack_spine,service\n5,1,2,0,7,3,,255\n";
         let list = List::parse(text).unwrap();
         let entry = &list.entries[0];
-        assert_eq!(
-            (entry.flow.bytes, entry.flow.src, entry.flow.dst),
-            (5, HostId(1), HostId(2))
-        );
-        assert_eq!(
-            (entry.path, entry.ack_path, entry.flow.service),
-            (Some(3), None, 255)
-        );
+        assert_eq!((entry.flow.bytes, entry.flow.src, entry.flow.dst), (5, HostId(1), HostId(2)));
+        assert_eq!((entry.path, entry.ack_path, entry.flow.service), (Some(3), None, 255));
         assert_eq!(&*entry.id, "7");
     }
 
@@ -355,25 +333,13 @@ mod tests {
     #[test]
     fn a_bad_list_names_line_column_and_fault() {
         assert_eq!(fault(""), (1, "lines", Fault::Empty));
-        assert_eq!(
-            fault("id,start_s,src,dst,bytes\n"),
-            (1, "lines", Fault::Empty)
-        );
+        assert_eq!(fault("id,start_s,src,dst,bytes\n"), (1, "lines", Fault::Empty));
         assert_eq!(fault("1,0,0,1"), (1, "columns", Fault::ColumnCount));
         assert_eq!(fault("1,0,0,1,5,9"), (1, "columns", Fault::ColumnCount));
-        assert_eq!(
-            fault("\n1,0,0,1,5\n2,0,0,1\n"),
-            (3, "columns", Fault::ColumnCount)
-        );
-        assert_eq!(
-            fault("id,start_s,src,dst,size"),
-            (1, "header", Fault::UnknownColumn)
-        );
+        assert_eq!(fault("\n1,0,0,1,5\n2,0,0,1\n"), (3, "columns", Fault::ColumnCount));
+        assert_eq!(fault("id,start_s,src,dst,size"), (1, "header", Fault::UnknownColumn));
         assert_eq!(fault("id,start_s,src,dst"), (1, "header", Fault::Missing));
-        assert_eq!(
-            fault("id,src,src,dst,bytes"),
-            (1, "header", Fault::Duplicate)
-        );
+        assert_eq!(fault("id,src,src,dst,bytes"), (1, "header", Fault::Duplicate));
         assert_eq!(fault(",0,0,1,5"), (1, "id", Fault::Missing));
         assert_eq!(fault("1,,0,1,5"), (1, "start_s", Fault::Missing));
         assert_eq!(fault("1,-1,0,1,5"), (1, "start_s", Fault::Negative));
@@ -386,10 +352,7 @@ mod tests {
         assert_eq!(fault("1,0,2,2,5"), (1, "dst", Fault::SameHost));
         assert_eq!(fault("1,0,0,1,0"), (1, "bytes", Fault::Zero));
         assert_eq!(fault("1,0,0,1,-5"), (1, "bytes", Fault::Negative));
-        assert_eq!(
-            fault("1,0,0,1,18446744073709551615"),
-            (1, "bytes", Fault::TooLarge)
-        );
+        assert_eq!(fault("1,0,0,1,18446744073709551615"), (1, "bytes", Fault::TooLarge));
         assert_eq!(fault("1,0,0,1,5\n1,0,0,1,5"), (2, "id", Fault::Duplicate));
         let services = "id,start_s,src,dst,bytes,service\n1,0,0,1,5,256";
         assert_eq!(fault(services), (2, "service", Fault::TooLarge));
@@ -415,9 +378,6 @@ mod tests {
         let list = List::parse("1,0,0,1,5\n2,0,3,2,5\n").unwrap();
         assert_eq!(list.check(4), Ok(()));
         let error = list.check(3).unwrap_err();
-        assert_eq!(
-            (error.line, error.column, error.fault),
-            (2, "src", Fault::NoSuchHost)
-        );
+        assert_eq!((error.line, error.column, error.fault), (2, "src", Fault::NoSuchHost));
     }
 }

@@ -105,11 +105,7 @@ impl Demand {
             LoadOn::Uplinks | LoadOn::UplinksApproximate => {
                 let (part, whole) = self.across_racks(pairs, env)?;
                 above.extend([self.oversubscription.numerator().into(), part]);
-                below.extend([
-                    self.oversubscription.denominator().into(),
-                    pairs.senders(),
-                    whole,
-                ]);
+                below.extend([self.oversubscription.denominator().into(), pairs.senders(), whole]);
             }
         }
         let units = match self.period {
@@ -123,20 +119,18 @@ impl Demand {
                 microseconds.and_then(|us| us.checked_mul(1_000_000 << 32))
             }
         };
-        units
-            .and_then(MeanGap::new)
-            .ok_or_else(|| match self.period {
-                Period::WholeMicroseconds => ConfigError::out_of_range(
-                    "period",
-                    self.period.write(),
-                    "exact, as the mean gap is below a microsecond or beyond 106 days",
-                ),
-                Period::Exact => ConfigError::out_of_range(
-                    "load",
-                    self.load,
-                    "a load at which flows are 2^-32 ps to 106 days apart",
-                ),
-            })
+        units.and_then(MeanGap::new).ok_or_else(|| match self.period {
+            Period::WholeMicroseconds => ConfigError::out_of_range(
+                "period",
+                self.period.write(),
+                "exact, as the mean gap is below a microsecond or beyond 106 days",
+            ),
+            Period::Exact => ConfigError::out_of_range(
+                "load",
+                self.load,
+                "a load at which flows are 2^-32 ps to 106 days apart",
+            ),
+        })
     }
 
     /// The part of the flows that leave their rack, as a fraction.
@@ -147,9 +141,8 @@ impl Demand {
         }
         let part = match self.on {
             LoadOn::UplinksApproximate => {
-                let racks: BTreeSet<u32> = (0..env.hosts)
-                    .map(|host| (env.rack)(HostId(host)))
-                    .collect();
+                let racks: BTreeSet<u32> =
+                    (0..env.hosts).map(|host| (env.rack)(HostId(host))).collect();
                 let racks = racks.len() as u64;
                 (racks.saturating_sub(1), racks)
             }
@@ -157,11 +150,7 @@ impl Demand {
         };
         if part.0 == 0 {
             let allowed = "senders or receivers, as no flow leaves its rack";
-            return Err(ConfigError::out_of_range(
-                "load_on",
-                self.on.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("load_on", self.on.write(), allowed));
         }
         Ok(part)
     }
@@ -190,11 +179,7 @@ mod tests {
     fn env(racks: u32) -> Env<'static> {
         Env {
             hosts: if racks == 1 { 9 } else { racks * 16 },
-            rack: if racks == 1 {
-                &|_| 0
-            } else {
-                &|host| host.0 / 16
-            },
+            rack: if racks == 1 { &|_| 0 } else { &|host| host.0 / 16 },
             seed: 1,
             stream: 0,
         }
@@ -254,26 +239,17 @@ mod tests {
         let env = env(1);
         // 8 · 1 711 250 / 5e9 = 2738 µs over 8 senders.
         assert_eq!(gap(plain, Pattern::AllToOne, &env), 342_250_000);
-        let wire = Demand {
-            counts: Counts::Wire,
-            ..plain
-        };
+        let wire = Demand { counts: Counts::Wire, ..plain };
         // 342.25 · 1538/1448 = 363.522 444 751 µs
         assert_eq!(gap(wire, Pattern::AllToOne, &env), 363_522_444);
-        let wire_mss = Demand {
-            counts: Counts::WireMss,
-            ..plain
-        };
+        let wire_mss = Demand { counts: Counts::WireMss, ..plain };
         // 342.25 · 1500/1460 = 351.626 712 328 µs
         assert_eq!(gap(wire_mss, Pattern::AllToOne, &env), 351_626_712);
     }
 
     #[test]
     fn a_load_on_the_receiver_does_not_grow_with_the_senders() {
-        let demand = Demand {
-            on: LoadOn::Receivers,
-            ..demand("0.5", "10Gbps")
-        };
+        let demand = Demand { on: LoadOn::Receivers, ..demand("0.5", "10Gbps") };
         assert_eq!(gap(demand, Pattern::AllToOne, &env(1)), 2_738_000_000);
         assert_eq!(gap(demand, Pattern::AllToOne, &env(8)), 2_738_000_000);
     }
@@ -312,31 +288,15 @@ mod tests {
             other => panic!("{other:?}"),
         };
         for on in [LoadOn::Uplinks, LoadOn::UplinksApproximate] {
-            assert_eq!(
-                field(Demand {
-                    on,
-                    ..demand("0.5", "10Gbps")
-                }),
-                "load_on"
-            );
+            assert_eq!(field(Demand { on, ..demand("0.5", "10Gbps") }), "load_on");
             let oversubscription = Ratio::ZERO;
             assert_eq!(
-                field(Demand {
-                    on,
-                    oversubscription,
-                    ..demand("0.5", "10Gbps")
-                }),
+                field(Demand { on, oversubscription, ..demand("0.5", "10Gbps") }),
                 "oversubscription"
             );
         }
         let period = Period::WholeMicroseconds;
-        assert_eq!(
-            field(Demand {
-                period,
-                ..demand("1", "400Tbps")
-            }),
-            "period"
-        );
+        assert_eq!(field(Demand { period, ..demand("1", "400Tbps") }), "period");
         assert_eq!(field(demand("0.00000001", "1bps")), "load");
         assert_eq!(field(demand("0", "1Gbps")), "load");
     }

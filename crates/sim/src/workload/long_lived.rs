@@ -49,11 +49,7 @@ impl Config {
         let dst = self.to.only("to", env.hosts)?;
         if from.contains(&dst) {
             let allowed = format!("hosts other than the receiver, {dst}");
-            return Err(ConfigError::out_of_range(
-                "from",
-                self.from.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("from", self.from.write(), allowed));
         }
         let count = from.len() as u64 * u64::from(self.flows);
         if count == 0 || count > MAX_FLOWS {
@@ -105,12 +101,7 @@ mod tests {
     use crate::network::HostId;
 
     fn flows(config: &Config) -> Result<Vec<Flow>, ConfigError> {
-        config.flows(&Env {
-            hosts: 5,
-            rack: &|_| 0,
-            seed: 1,
-            stream: 0,
-        })
+        config.flows(&Env { hosts: 5, rack: &|_| 0, seed: 1, stream: 0 })
     }
 
     #[test]
@@ -127,11 +118,7 @@ mod tests {
         let starts: Vec<_> = flows.iter().map(|flow| (flow.start, flow.src.0)).collect();
         let at = Time::from_ms;
         assert_eq!(starts, [(at(10), 0), (at(110), 1), (at(210), 2)]);
-        assert!(
-            flows
-                .iter()
-                .all(|flow| flow.bytes == Flow::ENDLESS && flow.service == 2)
-        );
+        assert!(flows.iter().all(|flow| flow.bytes == Flow::ENDLESS && flow.service == 2));
     }
 
     #[test]
@@ -146,10 +133,7 @@ mod tests {
         };
         let flow = flows(&config).unwrap()[0];
         // 13 Gb/s for 100 ms.
-        assert_eq!(
-            (flow.bytes, flow.rate),
-            (162_500_000, Some(Rate::from_gbps(13)))
-        );
+        assert_eq!((flow.bytes, flow.rate), (162_500_000, Some(Rate::from_gbps(13))));
         let bytes = Some(Bytes(1_000));
         let shorter = flows(&Config { bytes, ..config }).unwrap()[0];
         assert_eq!(shorter.bytes, 1_000);
@@ -164,11 +148,7 @@ mod tests {
             bytes: Some(Bytes(500)),
             ..Config::default()
         };
-        let senders: Vec<_> = flows(&config)
-            .unwrap()
-            .iter()
-            .map(|flow| flow.src)
-            .collect();
+        let senders: Vec<_> = flows(&config).unwrap().iter().map(|flow| flow.src).collect();
         assert_eq!(senders, [0, 0, 1, 1].map(HostId));
     }
 
@@ -182,10 +162,7 @@ mod tests {
             (&[("flows", "100000001")], "flows"),
             (&[("bytes", "0B")], "bytes"),
             (&[("stop", "1ms")], "stop"),
-            (
-                &[("stop", "1ms"), ("rate", "1Gbps"), ("start", "1ms")],
-                "stop",
-            ),
+            (&[("stop", "1ms"), ("rate", "1Gbps"), ("start", "1ms")], "stop"),
         ] {
             let mut config = Config::default();
             for (field, text) in settings {

@@ -34,18 +34,12 @@ settings! {
 impl Config {
     /// How many flows there would be in a network of `hosts`.
     pub(super) fn extent(&self, hosts: u32) -> Extent {
-        Extent {
-            flows: Some(self.from.most(hosts).into()),
-            field: "from",
-        }
+        Extent { flows: Some(self.from.most(hosts).into()), field: "from" }
     }
 
     /// The pauses within each flow.
     pub(super) const fn pauses(&self) -> Pauses {
-        Pauses {
-            message: self.bytes.0,
-            pause: self.idle,
-        }
+        Pauses { message: self.bytes.0, pause: self.idle }
     }
 
     /// A flow for each sender: all of its messages.
@@ -54,11 +48,7 @@ impl Config {
         let dst = self.to.only("to", env.hosts)?;
         if from.is_empty() || from.contains(&dst) {
             let allowed = format!("hosts other than the receiver, {dst}");
-            return Err(ConfigError::out_of_range(
-                "from",
-                self.from.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("from", self.from.write(), allowed));
         }
         if self.messages == 0 {
             return Err(ConfigError::out_of_range("messages", 0, "at least 1"));
@@ -96,12 +86,7 @@ mod tests {
 
     #[test]
     fn a_flow_has_all_messages_of_its_sender() {
-        let env = Env {
-            hosts: 3,
-            rack: &|_| 0,
-            seed: 1,
-            stream: 0,
-        };
+        let env = Env { hosts: 3, rack: &|_| 0, seed: 1, stream: 0 };
         let mut config = Config::default();
         config.set("from", "0-1").unwrap();
         config.set("to", "2").unwrap();

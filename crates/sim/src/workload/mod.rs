@@ -158,12 +158,7 @@ impl Source {
         let Self::Poisson(config) = self else {
             return None;
         };
-        let env = Env {
-            hosts,
-            rack,
-            seed: 0,
-            stream: 0,
-        };
+        let env = Env { hosts, rack, seed: 0, stream: 0 };
         let pairs = pattern::Pairs::new(config.pattern, &config.from, &config.to, &env);
         Some(pairs.ok()?.even_shares(&env))
     }
@@ -212,26 +207,13 @@ impl Traffic {
     ) -> Result<Vec<Planned>, Error> {
         let mut all = Vec::new();
         for (source, number) in self.sources.iter().zip(0..) {
-            let env = Env {
-                hosts,
-                rack,
-                seed,
-                stream: FIRST_STREAM + u64::from(number),
-            };
-            let error = |cause| Error {
-                source: source.name(),
-                number,
-                cause,
-            };
+            let env = Env { hosts, rack, seed, stream: FIRST_STREAM + u64::from(number) };
+            let error = |cause| Error { source: source.name(), number, cause };
             let flows = source.flows(&env).map_err(error)?;
             if (all.len() + flows.len()) as u64 > MAX_FLOWS {
                 return Err(error(Cause::TooMany));
             }
-            let planned = |(flow, index)| Planned {
-                flow,
-                source: number,
-                index,
-            };
+            let planned = |(flow, index)| Planned { flow, source: number, index };
             all.extend(flows.into_iter().zip(0..).map(planned));
         }
         // Stable, so that what starts together keeps its order.
@@ -241,12 +223,7 @@ impl Traffic {
 
     /// The probes, in the order of their settings.
     pub fn probes(&self, hosts: u32) -> Result<Vec<Probe>, Error> {
-        let env = Env {
-            hosts,
-            rack: &|_| 0,
-            seed: 0,
-            stream: 0,
-        };
+        let env = Env { hosts, rack: &|_| 0, seed: 0, stream: 0 };
         let mut all = Vec::new();
         for (config, number) in self.probes.iter().zip(0..) {
             let probes = config.probes(&env).map_err(|error| Error {

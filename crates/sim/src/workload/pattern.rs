@@ -70,11 +70,7 @@ impl Pairs {
                     own.map_or((0, 0), |index| (index as u32, 1))
                 }
             };
-            Sender {
-                host,
-                skip_from,
-                skip,
-            }
+            Sender { host, skip_from, skip }
         };
         let mut senders: Vec<Sender> = hosts.into_iter().map(sender).collect();
         senders.retain(|sender| sender.skip < count);
@@ -85,11 +81,7 @@ impl Pairs {
             };
             return Err(ConfigError::out_of_range("from", written(from), allowed));
         }
-        Ok(Self {
-            senders,
-            receivers,
-            racks,
-        })
+        Ok(Self { senders, receivers, racks })
     }
 
     /// A pair at random.
@@ -204,12 +196,7 @@ mod tests {
 
     fn pairs(pattern: Pattern, from: &str, to: &str) -> Result<Pairs, ConfigError> {
         // Three racks of two, in which neighbours are not together.
-        let env = Env {
-            hosts: 6,
-            rack: &|host| host.0 % 3,
-            seed: 1,
-            stream: 0,
-        };
+        let env = Env { hosts: 6, rack: &|host| host.0 % 3, seed: 1, stream: 0 };
         let hosts = |text| Hosts::read(text).unwrap();
         Pairs::new(pattern, &hosts(from), &hosts(to), &env)
     }
@@ -217,34 +204,22 @@ mod tests {
     fn drawn(pattern: Pattern, from: &str, to: &str) -> BTreeSet<(u32, u32)> {
         let pairs = pairs(pattern, from, to).unwrap();
         let mut rng = Rng::new(1, 0);
-        (0..2000)
-            .map(|_| pairs.draw(&mut rng))
-            .map(|(src, dst)| (src.0, dst.0))
-            .collect()
+        (0..2000).map(|_| pairs.draw(&mut rng)).map(|(src, dst)| (src.0, dst.0)).collect()
     }
 
     fn allowed(keep: impl Fn(u32, u32) -> bool) -> BTreeSet<(u32, u32)> {
-        (0..36)
-            .map(|i| (i / 6, i % 6))
-            .filter(|&(src, dst)| src != dst && keep(src, dst))
-            .collect()
+        (0..36).map(|i| (i / 6, i % 6)).filter(|&(src, dst)| src != dst && keep(src, dst)).collect()
     }
 
     #[test]
     fn each_pattern_draws_all_of_its_pairs_and_no_other() {
         assert_eq!(drawn(Pattern::AllToAll, "all", "all"), allowed(|_, _| true));
-        assert_eq!(
-            drawn(Pattern::AllToOne, "all", "4"),
-            allowed(|_, dst| dst == 4)
-        );
+        assert_eq!(drawn(Pattern::AllToOne, "all", "4"), allowed(|_, dst| dst == 4));
         assert_eq!(
             drawn(Pattern::OneFromMany, "0-2", "5"),
             allowed(|src, dst| src < 3 && dst == 5)
         );
-        assert_eq!(
-            drawn(Pattern::InterRack, "all", "all"),
-            allowed(|src, dst| src % 3 != dst % 3)
-        );
+        assert_eq!(drawn(Pattern::InterRack, "all", "all"), allowed(|src, dst| src % 3 != dst % 3));
         assert_eq!(
             drawn(Pattern::InterRack, "0-3", "2-5"),
             allowed(|src, dst| src % 3 != dst % 3 && src < 4 && dst > 1)
@@ -264,10 +239,7 @@ mod tests {
             *counts.entry(pairs.draw(&mut rng)).or_insert(0_u32) += 1;
         }
         // 24 pairs, 1000 each with a standard deviation of 31.
-        assert!(
-            counts.values().all(|count| count.abs_diff(1000) < 140),
-            "{counts:?}"
-        );
+        assert!(counts.values().all(|count| count.abs_diff(1000) < 140), "{counts:?}");
     }
 
     #[test]
@@ -285,12 +257,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_pairs() {
-        let env = Env {
-            hosts: 6,
-            rack: &|host| host.0 % 3,
-            seed: 1,
-            stream: 0,
-        };
+        let env = Env { hosts: 6, rack: &|host| host.0 % 3, seed: 1, stream: 0 };
         let all = pairs(Pattern::AllToAll, "all", "all").unwrap();
         // Four of the five others are in other racks.
         assert_eq!(all.share_across_racks(&env), (4 << 32) / 5);

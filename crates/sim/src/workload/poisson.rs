@@ -103,10 +103,7 @@ struct Class {
 impl Config {
     /// How many flows there would be in a network of `hosts`.
     pub(super) fn extent(&self, _: u32) -> Extent {
-        Extent {
-            flows: self.flows,
-            field: "flows",
-        }
+        Extent { flows: self.flows, field: "flows" }
     }
 
     /// The flows, in order of start.
@@ -246,10 +243,7 @@ fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, 
     let mean = |service: u16| means[sampler(service)];
     let all = || (0..services.count()).zip(shares);
     if services.assignment() != Assignment::Pair {
-        let class = |service| Class {
-            sampler: sampler(service),
-            kept: 1 << 32,
-        };
+        let class = |service| Class { sampler: sampler(service), kept: 1 << 32 };
         let average = all()
             .map(|(service, &share)| quotient(mean(service).units(), &[share], &[1 << 32]))
             .map(|part| part.unwrap_or(u128::MAX))

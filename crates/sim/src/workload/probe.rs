@@ -59,11 +59,7 @@ impl Config {
         let dst = self.to.only("to", env.hosts)?;
         if from.contains(&dst) {
             let allowed = format!("hosts other than the receiver, {dst}");
-            return Err(ConfigError::out_of_range(
-                "from",
-                self.from.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("from", self.from.write(), allowed));
         }
         if self.every == Span::ZERO {
             return Err(ConfigError::out_of_range("every", "0ps", "above zero"));
@@ -99,22 +95,12 @@ mod tests {
         for (field, text) in settings {
             config.set(field, text)?;
         }
-        config.probes(&Env {
-            hosts: 4,
-            rack: &|_| 0,
-            seed: 1,
-            stream: 0,
-        })
+        config.probes(&Env { hosts: 4, rack: &|_| 0, seed: 1, stream: 0 })
     }
 
     #[test]
     fn each_sender_has_its_series() {
-        let found = probes(&[
-            ("from", "0-1"),
-            ("to", "3"),
-            ("class", "2"),
-            ("start", "1ms"),
-        ]);
+        let found = probes(&[("from", "0-1"), ("to", "3"), ("class", "2"), ("start", "1ms")]);
         let expected = |src| Probe {
             src: HostId(src),
             dst: HostId(3),

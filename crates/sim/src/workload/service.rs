@@ -64,13 +64,7 @@ impl Services {
                 ));
             }
         }
-        Ok(Self {
-            assignment,
-            first,
-            count,
-            sums,
-            hosts: hosts.into(),
-        })
+        Ok(Self { assignment, first, count, sums, hosts: hosts.into() })
     }
 
     pub(super) const fn count(&self) -> u16 {
@@ -174,17 +168,10 @@ mod tests {
             counts
         };
         let uniform = Services::new(Assignment::Uniform, (0, 4), &[], 9).unwrap();
-        assert!(
-            counts(&uniform)
-                .iter()
-                .all(|count| count.abs_diff(10_000) < 400)
-        );
+        assert!(counts(&uniform).iter().all(|count| count.abs_diff(10_000) < 400));
         let weighted = Services::new(Assignment::Weights, (0, 3), &[1, 0, 3], 9).unwrap();
         let found = counts(&weighted);
-        assert!(
-            found[0].abs_diff(10_000) < 400 && found[1] == 0,
-            "{found:?}"
-        );
+        assert!(found[0].abs_diff(10_000) < 400 && found[1] == 0, "{found:?}");
         let fixed = Services::new(Assignment::Fixed, (5, 1), &[], 9).unwrap();
         assert_eq!((counts(&fixed), fixed.number(0)), (vec![40_000], 5));
     }
@@ -200,14 +187,8 @@ mod tests {
         assert_eq!(refused(Assignment::Uniform, (0, 0), &[]), "services");
         assert_eq!(refused(Assignment::Uniform, (0, 257), &[]), "services");
         assert_eq!(refused(Assignment::Pair, (250, 7), &[]), "services");
-        assert_eq!(
-            refused(Assignment::Weights, (0, 2), &[1]),
-            "service_weights"
-        );
-        assert_eq!(
-            refused(Assignment::Weights, (0, 2), &[0, 0]),
-            "service_weights"
-        );
+        assert_eq!(refused(Assignment::Weights, (0, 2), &[1]), "service_weights");
+        assert_eq!(refused(Assignment::Weights, (0, 2), &[0, 0]), "service_weights");
         assert!(Services::new(Assignment::Uniform, (0, 256), &[], 9).is_ok());
     }
 }

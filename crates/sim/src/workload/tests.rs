@@ -11,10 +11,7 @@ fn source(name: &str, settings: &[(&str, &str)]) -> Source {
 }
 
 fn traffic(sources: Vec<Source>) -> Traffic {
-    Traffic {
-        sources,
-        probes: Vec::new(),
-    }
+    Traffic { sources, probes: Vec::new() }
 }
 
 fn rack(host: HostId) -> u32 {
@@ -24,32 +21,13 @@ fn rack(host: HostId) -> u32 {
 #[test]
 fn sources_are_merged_by_start_and_then_by_their_order() {
     let list = List::parse("late,0.002,0,1,10\nearly,0.001,2,3,20\nalso,0.001,3,2,30\n").unwrap();
-    let burst = source(
-        "burst",
-        &[
-            ("start", "1ms"),
-            ("from", "4-5"),
-            ("to", "6"),
-            ("sizes", "40B"),
-        ],
-    );
-    let long = source(
-        "long-lived",
-        &[("from", "7"), ("to", "6"), ("bytes", "50B")],
-    );
-    let planned = traffic(vec![burst, Source::List(list), long])
-        .plan(8, &rack, 1)
-        .unwrap();
+    let burst =
+        source("burst", &[("start", "1ms"), ("from", "4-5"), ("to", "6"), ("sizes", "40B")]);
+    let long = source("long-lived", &[("from", "7"), ("to", "6"), ("bytes", "50B")]);
+    let planned = traffic(vec![burst, Source::List(list), long]).plan(8, &rack, 1).unwrap();
     let found: Vec<_> = planned
         .iter()
-        .map(|planned| {
-            (
-                planned.flow.start,
-                planned.source,
-                planned.index,
-                planned.flow.bytes,
-            )
-        })
+        .map(|planned| (planned.flow.start, planned.source, planned.index, planned.flow.bytes))
         .collect();
     let at = Time::from_ms;
     assert_eq!(
@@ -72,22 +50,13 @@ fn another_source_leaves_the_streams_of_the_others_alone() {
     let flows = |sources| traffic(sources).plan(8, &rack, 1).unwrap();
     let alone = flows(vec![poisson.clone()]);
     let both = flows(vec![poisson.clone(), burst]);
-    let kept: Vec<_> = both
-        .into_iter()
-        .filter(|planned| planned.source == 0)
-        .collect();
+    let kept: Vec<_> = both.into_iter().filter(|planned| planned.source == 0).collect();
     assert_eq!(alone, kept);
     // Two sources with the same settings are not the same flows.
     let twice = flows(vec![poisson.clone(), poisson]);
-    let second: Vec<_> = twice
-        .iter()
-        .filter(|planned| planned.source == 1)
-        .map(|planned| planned.flow)
-        .collect();
-    assert_ne!(
-        second[..],
-        alone.iter().map(|planned| planned.flow).collect::<Vec<_>>()[..]
-    );
+    let second: Vec<_> =
+        twice.iter().filter(|planned| planned.source == 1).map(|planned| planned.flow).collect();
+    assert_ne!(second[..], alone.iter().map(|planned| planned.flow).collect::<Vec<_>>()[..]);
 }
 
 #[test]
@@ -105,14 +74,8 @@ fn an_error_names_the_source_and_the_field() {
         message(vec![Source::List(list)]),
         "source 0 (list): line 1, dst: `9` is not a host of this network; accepted: 0 to 7"
     );
-    let probes = vec![probe::Config {
-        every: Span::ZERO,
-        ..probe::Config::default()
-    }];
-    let pings = Traffic {
-        sources: vec![good],
-        probes,
-    };
+    let probes = vec![probe::Config { every: Span::ZERO, ..probe::Config::default() }];
+    let pings = Traffic { sources: vec![good], probes };
     assert_eq!(
         pings.probes(8).unwrap_err().to_string(),
         "source 0 (probe): every = 0ps is out of range; allowed: above zero"
@@ -132,10 +95,7 @@ fn every_source_has_its_name_and_its_fields() {
         }
     }
     let mut list = Source::List(List::default());
-    assert_eq!(
-        (list.name(), list.fields().len(), list.value("id")),
-        ("list", 0, None)
-    );
+    assert_eq!((list.name(), list.fields().len(), list.value("id")), ("list", 0, None));
     assert!(list.set("id", "1").is_err());
     assert_eq!(Source::named("websearch"), None);
 }
@@ -149,10 +109,6 @@ fn every_published_set_runs_on_its_network() {
         let flows = traffic(vec![source]).flows(144, &|host| host.0 / 16, 1);
         let flows = flows.unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(flows.len() >= 900, "{name}: {}", flows.len());
-        assert!(
-            flows
-                .iter()
-                .all(|flow| flow.bytes > 0 && flow.src != flow.dst)
-        );
+        assert!(flows.iter().all(|flow| flow.bytes > 0 && flow.src != flow.dst));
     }
 }

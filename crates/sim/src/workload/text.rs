@@ -26,13 +26,7 @@ impl LineError {
         fault: Fault,
         accepted: &str,
     ) -> Self {
-        Self {
-            line,
-            column,
-            value: value.into(),
-            fault,
-            accepted: accepted.into(),
-        }
+        Self { line, column, value: value.into(), fault, accepted: accepted.into() }
     }
 }
 
@@ -192,20 +186,14 @@ mod tests {
 
     #[test]
     fn what_is_no_number_says_why() {
-        for text in [
-            "", ".", "-", "e5", "1e", "1e5e5", "1.2.3", "0x10", "nan", "NaN", "inf", "1 2",
-        ] {
+        for text in ["", ".", "-", "e5", "1e", "1e5e5", "1.2.3", "0x10", "nan", "NaN", "inf", "1 2"]
+        {
             assert_eq!(scaled(text, 12), Err(Fault::NotANumber), "{text}");
         }
         for text in ["-1", "-0.5", "-1e-5"] {
             assert_eq!(scaled(text, 12), Err(Fault::Negative), "{text}");
         }
-        for text in [
-            "18446744.0737095516155",
-            "1e9",
-            "1e2147483647",
-            "99999999999999999999",
-        ] {
+        for text in ["18446744.0737095516155", "1e9", "1e2147483647", "99999999999999999999"] {
             assert_eq!(scaled(text, 12), Err(Fault::TooLarge), "{text}");
         }
         assert_eq!(scaled("1e2147483648", 12), Err(Fault::NotANumber));

@@ -52,9 +52,7 @@ impl Window {
     #[inline]
     pub fn counts(&self, number: u64, flow: &Flow) -> bool {
         let begin = Time::ZERO + self.warm_up;
-        let measured = self
-            .measure
-            .is_none_or(|measure| flow.start - begin < measure);
+        let measured = self.measure.is_none_or(|measure| flow.start - begin < measure);
         number >= self.warm_up_flows && flow.start >= begin && measured
     }
 
@@ -78,19 +76,13 @@ impl Window {
             return Err(ConfigError::out_of_range("end", "none", allowed));
         }
         if self.drain == Drain::NthFinish && self.finishes.is_none_or(|finishes| finishes == 0) {
-            let written = self
-                .finishes
-                .map_or("none".into(), |finishes| finishes.to_string());
+            let written = self.finishes.map_or("none".into(), |finishes| finishes.to_string());
             let allowed = "at least 1, as the run ends by `nth-finish`";
             return Err(ConfigError::out_of_range("finishes", written, allowed));
         }
         if !self.bins.is_sorted_by(|a, b| a < b) || self.bins.first() == Some(&Bytes(0)) {
             let allowed = "sizes above 0 that rise from one to the next, such as 10KB, 100KB, 1MB";
-            return Err(ConfigError::out_of_range(
-                "bins",
-                self.bins.write(),
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("bins", self.bins.write(), allowed));
         }
         if self.bins.len() > MOST_BINS {
             let allowed = format!("at most {MOST_BINS} sizes");
@@ -101,10 +93,7 @@ impl Window {
             let allowed = "a time, as none of the flows ends by itself";
             return Err(ConfigError::out_of_range("end", "none", allowed));
         }
-        let counted = flows
-            .iter()
-            .zip(0..)
-            .any(|(flow, number)| self.counts(number, flow));
+        let counted = flows.iter().zip(0..).any(|(flow, number)| self.counts(number, flow));
         if !flows.is_empty() && !counted {
             let (field, value) = match self.warm_up_flows {
                 0 => ("warm_up", self.warm_up.to_string()),
@@ -184,11 +173,7 @@ mod tests {
             (&[][..], &flows[1..], "end"),
             (&[("drain", "fixed-time")], &flows, "end"),
             (&[("drain", "nth-finish")], &flows, "finishes"),
-            (
-                &[("drain", "nth-finish"), ("finishes", "0")],
-                &flows,
-                "finishes",
-            ),
+            (&[("drain", "nth-finish"), ("finishes", "0")], &flows, "finishes"),
             (&[("warm_up", "11us")], &flows, "warm_up"),
             (&[("warm_up_flows", "2")], &flows, "warm_up_flows"),
         ] {

@@ -118,16 +118,14 @@ impl Thread {
     fn new(number: usize) -> std::io::Result<Self> {
         let (jobs, inbox) = sync_channel::<(Job, Box<Part>)>(1);
         let (outbox, done) = sync_channel(1);
-        thread::Builder::new()
-            .name(format!("part {number}"))
-            .spawn(move || {
-                while let Ok((job, mut part)) = inbox.recv() {
-                    part.work(&job);
-                    if outbox.send(part).is_err() {
-                        break;
-                    }
+        thread::Builder::new().name(format!("part {number}")).spawn(move || {
+            while let Ok((job, mut part)) = inbox.recv() {
+                part.work(&job);
+                if outbox.send(part).is_err() {
+                    break;
                 }
-            })?;
+            }
+        })?;
         Ok(Self { jobs, done })
     }
 }
@@ -170,10 +168,7 @@ impl Part {
                     fabric.set_queue_before(packet, queue);
                 }
                 let arrival = Arrival { packet, ..arrival };
-                fabric
-                    .calendar
-                    .buckets_mut()
-                    .push(arrival, Destination::Switch, rank);
+                fabric.calendar.buckets_mut().push(arrival, Destination::Switch, rank);
             }
             mail.pauses = 0;
         }
@@ -217,11 +212,7 @@ impl ParallelEngine {
 
     /// Has all parts do what happens at switches before `stop`, and at hosts too if these are the last.
     fn work_all(&mut self, switches: Switches, is_last: bool, stop: Time) {
-        let mut job = Job {
-            switches,
-            hosts: false,
-            stop,
-        };
+        let mut job = Job { switches, hosts: false, stop };
         if !is_last {
             self.exchange_after(&job);
             return;
@@ -234,11 +225,7 @@ impl ParallelEngine {
                 self.exchange_after(&job);
                 job.switches = Switches::None;
             }
-            self.exchange_after(&Job {
-                hosts: true,
-                stop: cut,
-                ..job.clone()
-            });
+            self.exchange_after(&Job { hosts: true, stop: cut, ..job.clone() });
             self.promised.clear();
             done = cut;
         }
@@ -250,11 +237,7 @@ impl ParallelEngine {
     /// they do before `done`. Whether there is one may depend on what happens at the source meanwhile: then
     /// the answer is how far the hosts have to be before it is known.
     fn assign(&mut self, done: Time, stop: Time) -> Option<Time> {
-        while let Some(flow) = self
-            .flows
-            .get(self.assigned)
-            .filter(|flow| flow.start < stop)
-        {
+        while let Some(flow) = self.flows.get(self.assigned).filter(|flow| flow.start < stop) {
             let part = usize::from(self.partition.of_host(flow.src));
             let hosts = &mut self.parts[part].worker.world.hosts;
             let pair = (flow.src, flow.dst);
@@ -418,10 +401,7 @@ impl Engine for ParallelEngine {
             let calendar = PartCalendar::new(buckets, Arc::clone(&of_links), part, count);
             let is_own = |node| partition.of(node) == part;
             let fabric = Fabric::new(setup, calendar, &plan, is_own)?;
-            let home = Home {
-                partition: Arc::clone(&partition),
-                part,
-            };
+            let home = Home { partition: Arc::clone(&partition), part };
             let hosts = Hosts::new(
                 setup,
                 Arc::clone(&flows),
@@ -437,9 +417,7 @@ impl Engine for ParallelEngine {
                 outbox: (0..count).map(|_| Mail::default()).collect(),
             }));
         }
-        let pool_below = parts
-            .iter()
-            .map(|part| part.worker.world.fabric.pool_below());
+        let pool_below = parts.iter().map(|part| part.worker.world.fabric.pool_below());
         let pool_below = pool_below.min().unwrap_or(u32::MAX);
         for part in &mut parts {
             part.worker.world.fabric.limit_pool_below(pool_below);
@@ -534,8 +512,7 @@ impl ByBucket for ParallelEngine {
     }
 
     fn turn(&mut self) {
-        self.worlds_mut()
-            .for_each(|world| world.fabric.calendar.buckets_mut().turn());
+        self.worlds_mut().for_each(|world| world.fabric.calendar.buckets_mut().turn());
     }
 
     fn next_if_at_rest(&mut self) -> Option<Time> {

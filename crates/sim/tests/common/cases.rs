@@ -81,12 +81,7 @@ fn network(dice: &mut Dice) -> Network {
     let delays = [0, 1, 333, 1_000, 5_000, 40_000, 3_000_000].map(Span::from_ns);
     let delay = *dice.pick(&delays);
     let other = *dice.pick(&delays);
-    let rates = [
-        1_000_000_000,
-        9_999_999_967,
-        10_000_000_000,
-        100_000_000_000,
-    ];
+    let rates = [1_000_000_000, 9_999_999_967, 10_000_000_000, 100_000_000_000];
     let rate = |dice: &mut Dice| Rate::from_bps(*dice.pick(&rates)).expect("none is zero");
     let (host_rate, fabric_rate) = (rate(dice), rate(dice));
     let left_out = topology::Config::NAMES.iter();
@@ -96,11 +91,7 @@ fn network(dice: &mut Dice) -> Network {
             hosts: 3 + dice.below(8) as u32,
             host_rate,
             host_delay: delay,
-            host_delays: if dice.once_in(3) {
-                vec![other; 2]
-            } else {
-                Vec::new()
-            },
+            host_delays: if dice.once_in(3) { vec![other; 2] } else { Vec::new() },
             ..star::Config::default()
         }
         .build(),
@@ -159,11 +150,7 @@ fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
     let mut start = 0;
     let flows = (0..count).map(|_| {
         start += dice.below(2) * step;
-        let dst = if incast {
-            0
-        } else {
-            dice.below(u64::from(hosts)) as u32
-        };
+        let dst = if incast { 0 } else { dice.below(u64::from(hosts)) as u32 };
         let src = (dst + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
         let rate = rated && dice.once_in(2);
         Flow {
@@ -269,17 +256,11 @@ fn overload(dice: &mut Dice, network: Network, mut flows: Vec<Flow>, seed: u64) 
         flow.rate = None;
     }
     let mut setup = Setup {
-        switch: Ports {
-            buffer: buffer(dice.pick::<&str>(&buffers)),
-            ..switch(dice)
-        },
+        switch: Ports { buffer: buffer(dice.pick::<&str>(&buffers)), ..switch(dice) },
         nic: Some(ports("none", dice.pick::<&str>(&SCHEDULERS), "unlimited")),
         transports: vec![transport(dice), transport(dice)],
         accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
-        stop: Stop {
-            at: Time::from_ms(*dice.pick(&[1, 20])),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(*dice.pick(&[1, 20])), ..Stop::default() },
         seed,
         ..setup(network, flows)
     };
@@ -303,12 +284,7 @@ pub(crate) fn bfc_case(seed: u64) -> Setup {
     for flow in &mut flows {
         flow.bytes *= 1 + dice.below(5);
     }
-    let schemes = [
-        "none",
-        "none",
-        "queue-red threshold=20pkts",
-        "tcn threshold=20us",
-    ];
+    let schemes = ["none", "none", "queue-red threshold=20pkts", "tcn threshold=20us"];
     let schedulers = [
         "sp-dwrr strict=1 quanta=1500",
         "sp-dwrr strict=1 quanta=1500,1500,1500",
@@ -347,10 +323,7 @@ pub(crate) fn bfc_case(seed: u64) -> Setup {
         transports: vec![transport(&mut dice), Transport::Dcqcn(Box::default())],
         accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
         opening: *dice.pick(&[Opening::Handshake, Opening::Persistent, Opening::Ready]),
-        stop: Stop {
-            at: Time::from_ms(*dice.pick(&[1, 60])),
-            ..Stop::default()
-        },
+        stop: Stop { at: Time::from_ms(*dice.pick(&[1, 60])), ..Stop::default() },
         seed,
         ..setup(network, flows)
     }
@@ -358,11 +331,7 @@ pub(crate) fn bfc_case(seed: u64) -> Setup {
 
 /// The setup with this number. It may be one that is refused.
 pub(crate) fn case(seed: u64) -> Setup {
-    let mut setup = if seed.is_multiple_of(4) {
-        lossless(seed)
-    } else {
-        lossy(seed)
-    };
+    let mut setup = if seed.is_multiple_of(4) { lossless(seed) } else { lossy(seed) };
     let mut dice = Dice::new(seed ^ (1 << 40));
     if dice.once_in(3) {
         setup.host_receive = host_receive(&mut dice);
@@ -421,14 +390,8 @@ fn lossy(seed: u64) -> Setup {
     let network = network(&mut dice);
     let flows = flows(&mut dice, network.hosts());
     let stop = match dice.below(6) {
-        0 => Stop {
-            at: Time::from_ps(1 + dice.below(300_000_000)),
-            ..Stop::default()
-        },
-        1 => Stop {
-            finished: Some(1 + dice.below(flows.len() as u64) as u32),
-            ..Stop::default()
-        },
+        0 => Stop { at: Time::from_ps(1 + dice.below(300_000_000)), ..Stop::default() },
+        1 => Stop { finished: Some(1 + dice.below(flows.len() as u64) as u32), ..Stop::default() },
         _ => Stop::default(),
     };
     let host_delay = HostDelay {
@@ -440,11 +403,7 @@ fn lossy(seed: u64) -> Setup {
         },
         packets: *dice.pick(&[Delayed::Both, Delayed::Data]),
     };
-    let nic = [
-        "unlimited",
-        "per-port limit=60KB",
-        "dynamic-threshold pool_size=90KB",
-    ];
+    let nic = ["unlimited", "per-port limit=60KB", "dynamic-threshold pool_size=90KB"];
     Setup {
         switch: switch(&mut dice),
         nic: dice.once_in(3).then(|| {

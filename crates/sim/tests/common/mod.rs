@@ -75,32 +75,17 @@ pub(crate) fn stack(profile: &str, rule: &str) -> Stack {
 
 /// The same stack at both ends.
 pub(crate) fn tcp(stack: Stack) -> Transport {
-    Transport::Tcp(Box::new(Tcp {
-        source: stack.clone(),
-        sink: stack,
-    }))
+    Transport::Tcp(Box::new(Tcp { source: stack.clone(), sink: stack }))
 }
 
 /// Bytes from one host to another, written at once.
 pub(crate) fn flow(start: Time, src: u32, dst: u32, bytes: u64) -> Flow {
-    Flow {
-        start,
-        bytes,
-        src: HostId(src),
-        dst: HostId(dst),
-        rate: None,
-        service: 0,
-        group: 0,
-    }
+    Flow { start, bytes, src: HostId(src), dst: HostId(dst), rate: None, service: 0, group: 0 }
 }
 
 /// Hosts around a switch, with cables of 10 Gb/s and this delay.
 pub(crate) fn star(hosts: u32, host_delay: Span) -> Network {
-    let config = star::Config {
-        hosts,
-        host_delay,
-        ..star::Config::default()
-    };
+    let config = star::Config { hosts, host_delay, ..star::Config::default() };
     config.build().expect("the test has it right")
 }
 
@@ -121,12 +106,7 @@ pub(crate) fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
 
 /// Hosts on both sides of a cable, all of 10 Gb/s unless said otherwise.
 pub(crate) fn dumbbell(left: u32, right: u32, bottleneck_rate: Rate) -> Network {
-    let config = dumbbell::Config {
-        left,
-        right,
-        bottleneck_rate,
-        ..dumbbell::Config::default()
-    };
+    let config = dumbbell::Config { left, right, bottleneck_rate, ..dumbbell::Config::default() };
     config.build().expect("the test has it right")
 }
 

@@ -28,8 +28,7 @@ pub fn check(ends: &[End; 2], ops: &[Op]) -> Result<(), String> {
     if pair.forged {
         return Ok(());
     }
-    pair.finish()
-        .map_err(|problem| format!("on a fair network: {problem}"))
+    pair.finish().map_err(|problem| format!("on a fair network: {problem}"))
 }
 
 struct Pair {
@@ -124,12 +123,7 @@ impl Pair {
         for block in segment.sack.as_slice() {
             sack.push(Range::new(ack + block.start.0, ack + block.end.0));
         }
-        Segment {
-            seq: seq + segment.seq.0,
-            ack: ack + segment.ack.0,
-            sack,
-            ..*segment
-        }
+        Segment { seq: seq + segment.seq.0, ack: ack + segment.ack.0, sack, ..*segment }
     }
 
     /// Lets timers run out until `limit`.

@@ -125,11 +125,7 @@ impl Source<'_> {
             near @ 0..128 => Seq(u32::MAX - 40 * u32::from(near)),
             far => Seq(u32::from(far) << 24),
         };
-        End {
-            config,
-            rule: self.rule(),
-            iss,
-        }
+        End { config, rule: self.rule(), iss }
     }
 
     fn rule(&mut self) -> window::Config {

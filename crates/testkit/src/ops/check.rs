@@ -93,12 +93,8 @@ pub fn check<M: Marker, S: Scheduler, B: Buffer>(
     buffer: B,
     ops: &[Op],
 ) -> Result<(), Violation> {
-    let config = PortConfig {
-        id: PORT,
-        rate: RATE,
-        non_ect: setup.non_ect,
-        ..PortConfig::default()
-    };
+    let config =
+        PortConfig { id: PORT, rate: RATE, non_ect: setup.non_ect, ..PortConfig::default() };
     let queues = scheduler.queues();
     let mut run = Run {
         port: Port::new(&config, Witness::new(marker), scheduler),
@@ -112,17 +108,9 @@ pub fn check<M: Marker, S: Scheduler, B: Buffer>(
     };
     for (step, &op) in ops.iter().enumerate() {
         let done = run.step(op).and_then(|()| run.audit());
-        done.map_err(|what| Violation {
-            step,
-            op: Some(op),
-            what,
-        })?;
+        done.map_err(|what| Violation { step, op: Some(op), what })?;
     }
-    run.finish().map_err(|what| Violation {
-        step: ops.len(),
-        op: None,
-        what,
-    })
+    run.finish().map_err(|what| Violation { step: ops.len(), op: None, what })
 }
 
 struct Run<M, S, B> {
@@ -158,11 +146,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     fn finish(&mut self) -> Result<(), String> {
         self.take_all(Time::MAX)?;
         self.audit()?;
-        ensure!(
-            self.port.packets() == 0,
-            "{} packets stay",
-            self.port.packets()
-        );
+        ensure!(self.port.packets() == 0, "{} packets stay", self.port.packets());
         Ok(())
     }
 
@@ -170,9 +154,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         let id = PktId(self.next_id);
         self.next_id += 1;
         let pools = self.pools();
-        let result = self
-            .port
-            .enqueue(id, pkt, queue, self.now, &mut self.buffer);
+        let result = self.port.enqueue(id, pkt, queue, self.now, &mut self.buffer);
         let saw = self.port.marker_mut().take();
         let verdict = match saw[..] {
             [] => None,
@@ -197,10 +179,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         match result {
             Ok(accepted) => {
                 let verdict = verdict.ok_or("a packet was stored that the scheme never saw")?;
-                ensure!(
-                    saw.len() == 2,
-                    "the scheme was not notified that a packet was stored"
-                );
+                ensure!(saw.len() == 2, "the scheme was not notified that a packet was stored");
                 let ecn = self.settle(accepted.queue, pkt.ecn, verdict)?;
                 let ecn = ecn.ok_or("a packet was stored that should have been dropped")?;
                 ensure!(accepted.ecn == ecn, "expected {ecn:?}, got {accepted:?}");
@@ -209,10 +188,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
                 self.model.store(accepted.queue, Held { id, pkt, arrival });
             }
             Err(reason) => {
-                ensure!(
-                    saw.len() < 2,
-                    "the scheme was notified that a lost packet was stored"
-                );
+                ensure!(saw.len() < 2, "the scheme was notified that a lost packet was stored");
                 self.lose(queue, pkt, verdict, reason)?;
             }
         }
@@ -221,9 +197,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
 
     /// What the pool of each queue holds.
     fn pools(&self) -> Vec<u32> {
-        (0..self.port.queues())
-            .map(|queue| self.buffer.pool_bytes(PORT, QueueId(queue)))
-            .collect()
+        (0..self.port.queues()).map(|queue| self.buffer.pool_bytes(PORT, QueueId(queue))).collect()
     }
 
     /// Accounts for a packet that was dropped on arrival.
@@ -237,10 +211,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         // The scheme may have chosen another queue than the one that was asked for.
         let assigned = self.port.marker().assigned;
         let named = self.port.last_drop();
-        ensure!(
-            named == assigned,
-            "a packet for {assigned:?} was dropped for {named:?}"
-        );
+        ensure!(named == assigned, "a packet for {assigned:?} was dropped for {named:?}");
         self.model.count_drop(reason);
         match (reason, verdict) {
             (DropReason::UnknownQueue, None) => {
@@ -279,20 +250,11 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             Drive::Present => self.port.dequeue(until, &mut self.buffer),
         };
         let Some(departure) = departure else {
-            ensure!(
-                due.is_none(),
-                "no packet left, though one was due at {due:?}"
-            );
-            ensure!(
-                self.port.marker_mut().take().is_empty(),
-                "the scheme saw a packet leave"
-            );
+            ensure!(due.is_none(), "no packet left, though one was due at {due:?}");
+            ensure!(self.port.marker_mut().take().is_empty(), "the scheme saw a packet leave");
             return Ok(false);
         };
-        ensure!(
-            due == Some(departure.at),
-            "due at {due:?}, got {departure:?}"
-        );
+        ensure!(due == Some(departure.at), "due at {due:?}, got {departure:?}");
         self.depart(&departure)?;
         Ok(true)
     }
@@ -300,45 +262,24 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     /// When the next packet must leave, if that is no later than `until`: as soon as there is a
     /// packet and the wire is free.
     fn due(&self, until: Time) -> Result<Option<Time>, String> {
-        let start = self
-            .model
-            .oldest()
-            .map(|held| held.arrival.max(self.free_at));
+        let start = self.model.oldest().map(|held| held.arrival.max(self.free_at));
         let said = self.port.next_start();
-        ensure!(
-            said == start,
-            "the next packet is due at {start:?}, the port says {said:?}"
-        );
+        ensure!(said == start, "the next packet is due at {start:?}, the port says {said:?}");
         Ok(start.filter(|&start| start <= until))
     }
 
     fn depart(&mut self, departure: &Departure) -> Result<(), String> {
-        let &Departure {
-            at,
-            sojourn,
-            id,
-            flow,
-            len,
-            queue,
-            ecn,
-            action,
-            ..
-        } = departure;
+        let &Departure { at, sojourn, id, flow, len, queue, ecn, action, .. } = departure;
         let last = self.last_departure;
         ensure!(at >= last, "a departure at {at} after one at {last}");
         self.last_departure = at;
 
         let oldest = self.model.oldest().map(|held| held.id);
         let Some((place, held)) = self.model.remove(queue, id) else {
-            return Err(format!(
-                "packet {id} is not in queue {queue}: {departure:?}"
-            ));
+            return Err(format!("packet {id} is not in queue {queue}: {departure:?}"));
         };
         let is_ordered = place == 0 || self.port.scheduler().is_ranked(queue);
-        ensure!(
-            is_ordered,
-            "packet {id} overtook {place} others of queue {queue}"
-        );
+        ensure!(is_ordered, "packet {id} overtook {place} others of queue {queue}");
         ensure!(
             self.setup.order == Order::PerQueue || oldest == Some(id),
             "packet {id} overtook {oldest:?}"
@@ -353,10 +294,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             return Err(format!("at dequeue the scheme was called for {saw:?}"));
         };
         let is_fresh = cx.queue == queue && cx.now == at && shown == sojourn;
-        ensure!(
-            is_fresh && self.model.is_seen_in(&cx),
-            "at dequeue the scheme saw {cx:?}"
-        );
+        ensure!(is_fresh && self.model.is_seen_in(&cx), "at dequeue the scheme saw {cx:?}");
         let pool = self.buffer.pool_bytes(PORT, queue);
         ensure!(
             pool == cx.pool_bytes,
@@ -376,10 +314,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             }
             None => {
                 let reason = DropReason::NotCapable;
-                ensure!(
-                    action == Action::Drop(reason),
-                    "{verdict:?} made {departure:?}"
-                );
+                ensure!(action == Action::Drop(reason), "{verdict:?} made {departure:?}");
                 let named = self.port.last_drop();
                 ensure!(named == Some(queue), "{departure:?} was lost for {named:?}");
                 self.model.count_drop(reason);
@@ -396,10 +331,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         ecn: Ecn,
         verdict: Verdict,
     ) -> Result<Option<Ecn>, String> {
-        ensure!(
-            queue.index() < self.model.queues.len(),
-            "there is no queue {queue}"
-        );
+        ensure!(queue.index() < self.model.queues.len(), "there is no queue {queue}");
         Ok(match (ecn, verdict) {
             (Ecn::Ect0 | Ecn::Ect1, Verdict::Mark(rule)) => {
                 self.model.count_mark(rule);
@@ -418,60 +350,30 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
 
     /// Compares every counter with the model's.
     fn audit(&self) -> Result<(), String> {
-        let Self {
-            port,
-            buffer,
-            model,
-            ..
-        } = self;
+        let Self { port, buffer, model, .. } = self;
         let held = (u64::from(port.packets()), u64::from(port.bytes()));
         let expected = (model.packets() as u64, model.bytes());
-        ensure!(
-            held == expected,
-            "the port holds {held:?} instead of {expected:?}"
-        );
-        ensure!(
-            !buffer.is_wrong,
-            "a receipt is not for the length of its packet"
-        );
+        ensure!(held == expected, "the port holds {held:?} instead of {expected:?}");
+        ensure!(!buffer.is_wrong, "a receipt is not for the length of its packet");
         let charged = (buffer.receipts, buffer.bytes);
-        ensure!(
-            charged == expected,
-            "{charged:?} is charged for {expected:?}"
-        );
+        ensure!(charged == expected, "{charged:?} is charged for {expected:?}");
         for (queue, expected) in (0..).map(QueueId).zip(&model.queues) {
             let stats = port.queue_stats(queue);
             let expected = expected.stats();
-            ensure!(
-                stats == Some(expected),
-                "queue {queue}: {stats:?} instead of {expected:?}"
-            );
+            ensure!(stats == Some(expected), "queue {queue}: {stats:?} instead of {expected:?}");
             let pool = buffer.pool_bytes(PORT, queue);
-            ensure!(
-                u64::from(pool) <= model.bytes(),
-                "the pool of queue {queue} holds {pool}"
-            );
+            ensure!(u64::from(pool) <= model.bytes(), "the pool of queue {queue} holds {pool}");
         }
         for rule in Rule::ALL {
             let (got, expected) = (port.stats().marks(rule), model.marks(rule));
-            ensure!(
-                got == expected,
-                "{got} marks for {} instead of {expected}",
-                rule.name()
-            );
+            ensure!(got == expected, "{got} marks for {} instead of {expected}", rule.name());
         }
         for reason in DropReason::ALL {
             let (got, expected) = (port.stats().drops(reason), model.drops(reason));
-            ensure!(
-                got == expected,
-                "{got} drops for {reason} instead of {expected}"
-            );
+            ensure!(got == expected, "{got} drops for {reason} instead of {expected}");
         }
         let is_empty = model.packets() == 0;
-        ensure!(
-            port.next_start().is_none() == is_empty,
-            "next_start and packets disagree"
-        );
+        ensure!(port.next_start().is_none() == is_empty, "next_start and packets disagree");
         Ok(())
     }
 }

@@ -120,10 +120,7 @@ mod tests {
         assert!(ops.contains(&Op::Drain));
         assert!(ops.contains(&Op::Advance(Span::MAX)));
         for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
-            assert!(
-                ops.iter()
-                    .any(|op| matches!(op, Op::Enqueue(_, pkt) if pkt.ecn == ecn))
-            );
+            assert!(ops.iter().any(|op| matches!(op, Op::Enqueue(_, pkt) if pkt.ecn == ecn)));
         }
         let unknown = |op: &Op| matches!(op, Op::Enqueue(queue, _) if queue.0 >= 128);
         assert!(ops.iter().any(unknown));

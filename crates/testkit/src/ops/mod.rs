@@ -56,17 +56,9 @@ mod tests {
     }
 
     fn violation(buffer: Liar) -> String {
-        let pkt = Pkt {
-            len: 100,
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len: 100, ecn: Ecn::Ect0, ..Pkt::default() };
         let ops = [Op::Enqueue(QueueId(0), pkt), Op::Dequeue];
-        let setup = Setup {
-            drive: Drive::Present,
-            non_ect: NonEct::Pass,
-            order: Order::PerPort,
-        };
+        let setup = Setup { drive: Drive::Present, non_ect: NonEct::Pass, order: Order::PerPort };
         let tcn = Tcn::step(Span::from_us(78));
         match check(setup, tcn, Fifo::new(1).unwrap(), buffer, &ops) {
             Ok(()) => "none".to_owned(),
@@ -78,17 +70,8 @@ mod tests {
     fn a_buffer_that_lies_is_caught() {
         assert_eq!(violation(Liar { extra: 0, pool: 0 }), "none");
         let wrong_receipt = violation(Liar { extra: 1, pool: 0 });
-        assert!(
-            wrong_receipt.contains("not for the length"),
-            "{wrong_receipt}"
-        );
-        let wrong_pool = violation(Liar {
-            extra: 0,
-            pool: 101,
-        });
-        assert!(
-            wrong_pool.contains("the pool of queue 0 holds 101"),
-            "{wrong_pool}"
-        );
+        assert!(wrong_receipt.contains("not for the length"), "{wrong_receipt}");
+        let wrong_pool = violation(Liar { extra: 0, pool: 101 });
+        assert!(wrong_pool.contains("the pool of queue 0 holds 101"), "{wrong_pool}");
     }
 }

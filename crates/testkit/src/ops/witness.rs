@@ -25,11 +25,7 @@ pub(super) struct Witness<M> {
 
 impl<M> Witness<M> {
     pub(super) const fn new(marker: M) -> Self {
-        Self {
-            marker,
-            saw: Vec::new(),
-            assigned: None,
-        }
+        Self { marker, saw: Vec::new(), assigned: None }
     }
 
     pub(super) fn take(&mut self) -> Vec<Saw> {
@@ -91,12 +87,7 @@ pub(super) struct Ledger<B> {
 
 impl<B> Ledger<B> {
     pub(super) const fn new(buffer: B) -> Self {
-        Self {
-            buffer,
-            receipts: 0,
-            bytes: 0,
-            is_wrong: false,
-        }
+        Self { buffer, receipts: 0, bytes: 0, is_wrong: false }
     }
 }
 

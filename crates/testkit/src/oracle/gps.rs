@@ -31,16 +31,9 @@ impl Gps {
 
     /// An empty server with one queue per weight.
     pub fn new(weights: &[u32]) -> Self {
-        let queue = |&weight| Queue {
-            weight: f64::from(weight),
-            backlog: 0.0,
-            served: 0.0,
-            finish: 0.0,
-        };
-        Self {
-            queues: weights.iter().map(queue).collect(),
-            virtual_time: 0.0,
-        }
+        let queue =
+            |&weight| Queue { weight: f64::from(weight), backlog: 0.0, served: 0.0, finish: 0.0 };
+        Self { queues: weights.iter().map(queue).collect(), virtual_time: 0.0 }
     }
 
     /// `len` bytes come to `queue`. Returns the virtual time at which the last of them will have been

@@ -84,11 +84,7 @@ pub struct Mmu {
 impl Mmu {
     /// An empty buffer of a switch with `ports` ports.
     pub fn new(egress: Egress, ports: usize) -> Self {
-        Self {
-            egress,
-            held: Vec::new(),
-            leaked: vec![0; ports],
-        }
+        Self { egress, held: Vec::new(), leaked: vec![0; ports] }
     }
 
     fn sum(&self, counts: impl Fn(&Held) -> bool) -> i128 {
@@ -173,11 +169,7 @@ impl Mmu {
                 }
             }
         }
-        self.held.push(Held {
-            id,
-            ask,
-            on_reserve,
-        });
+        self.held.push(Held { id, ask, on_reserve });
         Ok(())
     }
 
@@ -250,20 +242,11 @@ impl Ingress {
     /// Empty accounts over `egress`.
     pub fn new(config: Lossless, egress: Mmu) -> Self {
         let accounts = config.headrooms.len() * config.classes;
-        Self {
-            config,
-            egress,
-            runs: Vec::new(),
-            asks: Vec::new(),
-            paused: vec![false; accounts],
-        }
+        Self { config, egress, runs: Vec::new(), asks: Vec::new(), paused: vec![false; accounts] }
     }
 
     fn is_lossless(&self, account: usize) -> bool {
-        !self
-            .config
-            .bypass
-            .contains(&(account % self.config.classes))
+        !self.config.bypass.contains(&(account % self.config.classes))
     }
 
     fn sum(&self, account: usize, in_headroom: bool) -> i128 {
@@ -278,19 +261,11 @@ impl Ingress {
 
     /// Bytes of the pool that no account has.
     fn free(&self) -> i128 {
-        let lossless = (0..self.config.classes)
-            .filter(|&class| self.is_lossless(class))
-            .count();
-        let each = if self.config.per_account {
-            lossless as i128
-        } else {
-            1
-        };
+        let lossless = (0..self.config.classes).filter(|&class| self.is_lossless(class)).count();
+        let each = if self.config.per_account { lossless as i128 } else { 1 };
         let headrooms: i128 = self.config.headrooms.iter().sum();
         let reserves = self.config.reserve * self.config.headrooms.len() as i128;
-        let used: i128 = (0..self.paused.len())
-            .map(|account| self.shared(account))
-            .sum();
+        let used: i128 = (0..self.paused.len()).map(|account| self.shared(account)).sum();
         self.config.buffer - each * (headrooms + reserves) - used
     }
 
@@ -324,11 +299,7 @@ impl Ingress {
         }
         self.egress.admit(id, ask)?;
         self.asks.push((id, ask));
-        self.runs.push(Run {
-            account,
-            in_headroom,
-            len: ask.len,
-        });
+        self.runs.push(Run { account, in_headroom, len: ask.len });
         let shared = self.shared(account);
         let above = match self.config.rule {
             Rule::Factor(numerator, denominator) => shared * denominator > numerator * self.free(),

@@ -46,10 +46,7 @@ struct Switch {
 
 impl Default for Switch {
     fn default() -> Self {
-        Self {
-            ports: 8,
-            queues: 8,
-        }
+        Self { ports: 8, queues: 8 }
     }
 }
 
@@ -99,10 +96,7 @@ pub fn run_buffer(text: &str) -> Result<Summary, VectorError> {
         let buffer = build(&file.buffer, &case.config, &case.switch).map_err(of_case)?;
         let buffer = made(buffer, case.error.as_deref(), case.steps.len()).map_err(of_case)?;
         let Some(buffer) = buffer else { continue };
-        let mut run = Run {
-            buffer,
-            charges: BTreeMap::new(),
-        };
+        let mut run = Run { buffer, charges: BTreeMap::new() };
         for (index, step) in case.steps.iter().enumerate() {
             budget
                 .take(None)
@@ -110,11 +104,7 @@ pub fn run_buffer(text: &str) -> Result<Summary, VectorError> {
                 .map_err(|problem| VectorError::of_step(&case.name, index, problem))?;
         }
     }
-    Ok(Summary {
-        subject: file.buffer,
-        cases: file.case.len(),
-        steps: budget.spent(),
-    })
+    Ok(Summary { subject: file.buffer, cases: file.case.len(), steps: budget.spent() })
 }
 
 /// Makes the buffer. The outer error is the file's fault, the inner one the refusal.
@@ -124,10 +114,7 @@ fn build(
     switch: &Switch,
 ) -> Result<Result<AnyBuffer, ConfigError>, String> {
     if switch.ports > MAX_PORTS {
-        return Err(format!(
-            "switch has {} ports; allowed: up to {MAX_PORTS}",
-            switch.ports
-        ));
+        return Err(format!("switch has {} ports; allowed: up to {MAX_PORTS}", switch.ports));
     }
     let mut config = Config::named(name).ok_or_else(|| {
         let known = Config::NAMES.join(", ");
@@ -149,15 +136,12 @@ impl Run {
             Call::Admit(packet) => self.admit(packet, step.expect.as_deref().unwrap_or("ok")),
             Call::Events(expected) => same(&expected.join(", "), &self.events()),
             Call::Pool(place) => {
-                let got = self
-                    .buffer
-                    .pool_bytes(PortId(place.port), QueueId(place.queue));
+                let got = self.buffer.pool_bytes(PortId(place.port), QueueId(place.queue));
                 same(&step.expect_bytes.ok_or("expect_bytes is missing")?, &got)
             }
             Call::Release(id) => {
                 let charge = self.charges.remove(&id);
-                self.buffer
-                    .release(charge.ok_or_else(|| format!("packet {id} is not held"))?);
+                self.buffer.release(charge.ok_or_else(|| format!("packet {id} is not held"))?);
                 Ok(())
             }
         }
@@ -167,11 +151,7 @@ impl Run {
         if self.charges.contains_key(&packet.id) {
             return Err(format!("packet {} is held already", packet.id));
         }
-        if expected != "ok"
-            && DropReason::ALL
-                .iter()
-                .all(|reason| reason.name() != expected)
-        {
+        if expected != "ok" && DropReason::ALL.iter().all(|reason| reason.name() != expected) {
             let reasons = DropReason::ALL.map(DropReason::name).join(", ");
             return Err(format!("expect: `{expected}` is none of ok, {reasons}"));
         }

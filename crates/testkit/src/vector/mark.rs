@@ -111,13 +111,7 @@ struct Arrival {
 
 impl Default for Arrival {
     fn default() -> Self {
-        Self {
-            flow: 0,
-            len: 1500,
-            queue: 0,
-            lengths: Vec::new(),
-            packets: Vec::new(),
-        }
+        Self { flow: 0, len: 1500, queue: 0, lengths: Vec::new(), packets: Vec::new() }
     }
 }
 
@@ -140,21 +134,13 @@ pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
         let marker = build(&file.scheme, &case.config, &port).map_err(of_case)?;
         let marker = made(marker, case.error.as_deref(), case.steps.len()).map_err(of_case)?;
         let Some(marker) = marker else { continue };
-        let mut run = Run {
-            marker,
-            queues: port.queues,
-            clock: Clock::default(),
-        };
+        let mut run = Run { marker, queues: port.queues, clock: Clock::default() };
         for (index, step) in case.steps.iter().enumerate() {
             run.step(step, &mut budget)
                 .map_err(|problem| VectorError::of_step(&case.name, index, problem))?;
         }
     }
-    Ok(Summary {
-        subject: file.scheme,
-        cases: file.case.len(),
-        steps: budget.spent(),
-    })
+    Ok(Summary { subject: file.scheme, cases: file.case.len(), steps: budget.spent() })
 }
 
 /// A [`Port`] with its units read and its defaults filled in.
@@ -170,9 +156,7 @@ impl PortSpec {
     fn new(port: &Port) -> Result<Self, String> {
         let rate = match &port.rate {
             None => Rate::from_gbps(10),
-            Some(text) => text
-                .parse()
-                .map_err(|error| format!("port.rate: {error}"))?,
+            Some(text) => text.parse().map_err(|error| format!("port.rate: {error}"))?,
         };
         let quanta = port.quanta.clone();
         let listed = quanta.as_ref().map(Vec::len);
@@ -184,9 +168,7 @@ impl PortSpec {
             (None, listed) => u8::try_from(listed.unwrap_or(1)).unwrap_or(u8::MAX),
         };
         if !(1..=MAX_QUEUES).contains(&queues) {
-            return Err(format!(
-                "port has {queues} queues; allowed: 1 to {MAX_QUEUES}"
-            ));
+            return Err(format!("port has {queues} queues; allowed: 1 to {MAX_QUEUES}"));
         }
         Ok(Self {
             rate,
@@ -218,11 +200,7 @@ fn build(
         queues: port.queues,
         round: &|queue| port.round(queue),
         first: port.first,
-        scheduler: if port.quanta.is_some() {
-            "dwrr"
-        } else {
-            "fifo"
-        },
+        scheduler: if port.quanta.is_some() { "dwrr" } else { "fifo" },
         seed: port.seed,
         stream: 0,
     }))
@@ -233,10 +211,7 @@ fn configure(scheme: &str, table: &Table) -> Result<Result<Config, ConfigError>,
         return configure_pair(table);
     }
     let mut config = Config::named(scheme).ok_or_else(|| {
-        format!(
-            "there is no scheme `{scheme}`; known: or, {}",
-            Config::NAMES.join(", ")
-        )
+        format!("there is no scheme `{scheme}`; known: or, {}", Config::NAMES.join(", "))
     })?;
     let applied = apply(table, |field, text| config.set(field, text))?;
     Ok(applied.map(|()| config))
@@ -244,13 +219,8 @@ fn configure(scheme: &str, table: &Table) -> Result<Result<Config, ConfigError>,
 
 /// A pair has a table of its own for each member, with the member's `scheme` among the fields.
 fn configure_pair(table: &Table) -> Result<Result<Config, ConfigError>, String> {
-    if let Some(other) = table
-        .keys()
-        .find(|key| !["first", "second"].contains(&key.as_str()))
-    {
-        return Err(format!(
-            "config.{other}: `or` has only `first` and `second`"
-        ));
+    if let Some(other) = table.keys().find(|key| !["first", "second"].contains(&key.as_str())) {
+        return Err(format!("config.{other}: `or` has only `first` and `second`"));
     }
     let member = |key: &str| {
         let Some(Value::Table(member)) = table.get(key) else {
@@ -258,9 +228,7 @@ fn configure_pair(table: &Table) -> Result<Result<Config, ConfigError>, String> 
         };
         let mut fields = member.clone();
         let Some(Value::String(scheme)) = fields.remove("scheme") else {
-            return Err(format!(
-                "config.{key}.scheme: the name of a scheme was expected"
-            ));
+            return Err(format!("config.{key}.scheme: the name of a scheme was expected"));
         };
         configure(&scheme, &fields)
     };
@@ -294,21 +262,14 @@ impl Run {
         match step.call()? {
             Call::Assign(arrival) => {
                 let got = self.assign(arrival);
-                step.expect_queue
-                    .map_or(Ok(()), |queue| same(&queue, &got.0))
+                step.expect_queue.map_or(Ok(()), |queue| same(&queue, &got.0))
             }
             Call::Capacity(queue) => {
                 let got = self.marker.capacity(QueueId(queue));
-                let expected = step
-                    .expect_rate
-                    .as_deref()
-                    .ok_or("expect_rate is missing")?;
+                let expected = step.expect_rate.as_deref().ok_or("expect_rate is missing")?;
                 let expected: Option<Rate> = match expected {
                     "none" => None,
-                    text => Some(
-                        text.parse()
-                            .map_err(|error| format!("expect_rate: {error}"))?,
-                    ),
+                    text => Some(text.parse().map_err(|error| format!("expect_rate: {error}"))?),
                 };
                 same(&or_none(expected), &or_none(got))
             }
@@ -328,10 +289,7 @@ impl Run {
             }
             Call::Threshold(queue) => {
                 let got = self.marker.threshold(QueueId(queue));
-                let expected = step
-                    .expect_bytes
-                    .as_ref()
-                    .ok_or("expect_bytes is missing")?;
+                let expected = step.expect_bytes.as_ref().ok_or("expect_bytes is missing")?;
                 same(&or_none(expected.as_option()?), &or_none(got.as_ref()))
             }
             Call::Turn(turn) => {
@@ -343,18 +301,10 @@ impl Run {
     }
 
     fn assign(&mut self, arrival: &Arrival) -> QueueId {
-        let pkt = Pkt {
-            len: arrival.len,
-            flow: FlowId(arrival.flow),
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        };
-        let lengths = Lengths {
-            count: self.queues,
-            arrival,
-        };
-        self.marker
-            .assign(&pkt, QueueId(arrival.queue), &lengths, self.clock.now())
+        let pkt =
+            Pkt { len: arrival.len, flow: FlowId(arrival.flow), ecn: Ecn::Ect0, ..Pkt::default() };
+        let lengths = Lengths { count: self.queues, arrival };
+        self.marker.assign(&pkt, QueueId(arrival.queue), &lengths, self.clock.now())
     }
 
     fn cx(&self, moment: &Moment) -> Result<Cx, String> {
@@ -373,12 +323,7 @@ impl Run {
             port_bytes: moment.port_bytes,
             port_packets: moment.port_packets,
             pool_bytes: moment.pool_bytes,
-            pkt: Pkt {
-                len: moment.len,
-                flow: FlowId(moment.flow),
-                ecn,
-                ..Pkt::default()
-            },
+            pkt: Pkt { len: moment.len, flow: FlowId(moment.flow), ecn, ..Pkt::default() },
         })
     }
 
@@ -394,11 +339,7 @@ impl Run {
                 return Err(known.to_owned());
             }
         };
-        Ok(Turn {
-            queue: self.queue(turn.queue)?,
-            now: self.clock.now(),
-            event,
-        })
+        Ok(Turn { queue: self.queue(turn.queue)?, now: self.clock.now(), event })
     }
 
     /// A port calls its scheme only for queues that it has.
@@ -406,10 +347,7 @@ impl Run {
         if queue < self.queues {
             Ok(QueueId(queue))
         } else {
-            Err(format!(
-                "there is no queue {queue}; the port has {}",
-                self.queues
-            ))
+            Err(format!("there is no queue {queue}; the port has {}", self.queues))
         }
     }
 }
@@ -460,10 +398,7 @@ impl Step {
             ("expect_queue", self.expect_queue.is_some()),
             ("expect_rate", self.expect_rate.is_some()),
         ];
-        match answers
-            .iter()
-            .find(|&&(key, given)| given && key != call.answer())
-        {
+        match answers.iter().find(|&&(key, given)| given && key != call.answer()) {
             Some((key, _)) => Err(format!("{key}: this step answers with {}", call.answer())),
             None => Ok(call),
         }
@@ -497,24 +432,14 @@ impl Queues for Lengths<'_> {
     }
 
     fn bytes(&self, queue: QueueId) -> u32 {
-        self.arrival
-            .lengths
-            .get(queue.index())
-            .copied()
-            .unwrap_or(0)
+        self.arrival.lengths.get(queue.index()).copied().unwrap_or(0)
     }
 
     fn packets(&self, queue: QueueId) -> u32 {
-        self.arrival
-            .packets
-            .get(queue.index())
-            .copied()
-            .unwrap_or(0)
+        self.arrival.packets.get(queue.index()).copied().unwrap_or(0)
     }
 }
 
 fn span(field: &str, text: Option<&str>) -> Result<Span, String> {
-    text.map_or(Ok(Span::ZERO), |text| {
-        text.parse().map_err(|error| format!("{field}: {error}"))
-    })
+    text.map_or(Ok(Span::ZERO), |text| text.parse().map_err(|error| format!("{field}: {error}")))
 }

@@ -45,25 +45,15 @@ pub struct VectorError {
 
 impl VectorError {
     fn of_file(problem: impl Display) -> Self {
-        Self {
-            case: None,
-            step: None,
-            problem: problem.to_string(),
-        }
+        Self { case: None, step: None, problem: problem.to_string() }
     }
 
     fn of_case(case: &str, problem: impl Display) -> Self {
-        Self {
-            case: Some(case.to_owned()),
-            ..Self::of_file(problem)
-        }
+        Self { case: Some(case.to_owned()), ..Self::of_file(problem) }
     }
 
     fn of_step(case: &str, index: usize, problem: impl Display) -> Self {
-        Self {
-            step: Some(index + 1),
-            ..Self::of_case(case, problem)
-        }
+        Self { step: Some(index + 1), ..Self::of_case(case, problem) }
     }
 }
 
@@ -94,9 +84,7 @@ impl Budget {
     fn take(&mut self, repeat: Option<u32>) -> Result<u32, String> {
         let repeat = repeat.unwrap_or(1);
         if !(1..=MAX_REPEAT).contains(&repeat) {
-            return Err(format!(
-                "repeat = {repeat} is out of range; allowed: 1 to {MAX_REPEAT}"
-            ));
+            return Err(format!("repeat = {repeat} is out of range; allowed: 1 to {MAX_REPEAT}"));
         }
         let left = self.0.checked_sub(u64::from(repeat));
         self.0 = left.ok_or_else(|| format!("the file runs more than {MAX_STEPS} steps"))?;
@@ -207,9 +195,9 @@ fn made<T>(
         (Err(refusal), None) => Err(format!("the configuration was refused: {refusal}")),
         (Err(_), Some(_)) if steps > 0 => Err("a refused case cannot have steps".to_owned()),
         (Err(refusal), Some(field)) if names(&refusal, field) => Ok(None),
-        (Err(refusal), Some(field)) => Err(format!(
-            "expected an error that names `{field}`, got: {refusal}"
-        )),
+        (Err(refusal), Some(field)) => {
+            Err(format!("expected an error that names `{field}`, got: {refusal}"))
+        }
     }
 }
 
@@ -225,11 +213,7 @@ fn names(error: &ConfigError, expected: &str) -> bool {
 
 /// `expected … , got …` unless the two are the same.
 fn same<T: PartialEq + Display>(expected: &T, got: &T) -> Result<(), String> {
-    if expected == got {
-        Ok(())
-    } else {
-        Err(format!("expected {expected}, got {got}"))
-    }
+    if expected == got { Ok(()) } else { Err(format!("expected {expected}, got {got}")) }
 }
 
 #[cfg(test)]
@@ -241,19 +225,14 @@ mod tests {
     }
 
     fn with_case(rest: &str) -> String {
-        error(&format!(
-            "scheme = 'tcn'\n[[case]]\nname = 'c'\nsource = 's'\n{rest}"
-        ))
+        error(&format!("scheme = 'tcn'\n[[case]]\nname = 'c'\nsource = 's'\n{rest}"))
     }
 
     #[test]
     fn a_wrong_answer_names_case_step_and_both_answers() {
         let steps =
             "steps = [{ enqueue = {} }, { dequeue = { sojourn = '79us' }, expect = 'pass' }]";
-        assert_eq!(
-            with_case(steps),
-            "case `c`, step 2: expected pass, got sojourn"
-        );
+        assert_eq!(with_case(steps), "case `c`, step 2: expected pass, got sojourn");
         let steps = "steps = [{ at = '1us', dequeue = {}, expect = 'sojourn', repeat = 3 }]";
         assert_eq!(
             with_case(steps),
@@ -268,10 +247,7 @@ mod tests {
         assert!(repeat(100_001).contains("repeat = 100001 is out of range"));
         let many = "{ enqueue = {}, repeat = 100000 }, ".repeat(10);
         let steps = format!("steps = [{many} {{ enqueue = {{}} }}]");
-        assert_eq!(
-            with_case(&steps),
-            "case `c`, step 11: the file runs more than 1000000 steps"
-        );
+        assert_eq!(with_case(&steps), "case `c`, step 11: the file runs more than 1000000 steps");
         assert!(with_case("port = { queues = 129 }").contains("allowed: 1 to 128"));
         assert!(with_case("port = { queues = 0 }").contains("allowed: 1 to 128"));
     }
@@ -281,43 +257,16 @@ mod tests {
         for (rest, problem) in [
             ("", "a case needs `steps` or `error`"),
             ("config = { threshold = 1.5 }", "config.threshold: a string"),
-            (
-                "config = { threshold = '1' }",
-                "the configuration was refused: threshold",
-            ),
-            (
-                "error = 'threshold'",
-                "expected an error that names `threshold`, got none",
-            ),
-            (
-                "config = { kmin = 1 }\nerror = 'k'",
-                "expected an error that names `k`, got: there",
-            ),
-            (
-                "port = { queues = 1, quanta = [1, 2] }",
-                "port has 1 queues and 2 quanta",
-            ),
+            ("config = { threshold = '1' }", "the configuration was refused: threshold"),
+            ("error = 'threshold'", "expected an error that names `threshold`, got none"),
+            ("config = { kmin = 1 }\nerror = 'k'", "expected an error that names `k`, got: there"),
+            ("port = { queues = 1, quanta = [1, 2] }", "port has 1 queues and 2 quanta"),
             ("steps = [{}]", "a step is exactly one of"),
-            (
-                "steps = [{ enqueue = { queue = 1 } }]",
-                "there is no queue 1; the port has 1",
-            ),
-            (
-                "steps = [{ enqueue = {}, expect = 'mark' }]",
-                "`mark` is none of pass",
-            ),
-            (
-                "steps = [{ enqueue = {}, expect_queue = 1 }]",
-                "this step answers with expect",
-            ),
-            (
-                "steps = [{ at = '1us', enqueue = {} }, { at = '0us', enqueue = {} }]",
-                "goes back",
-            ),
-            (
-                "steps = [{ turn = { event = 'emptied' } }]",
-                "emptied with a len",
-            ),
+            ("steps = [{ enqueue = { queue = 1 } }]", "there is no queue 1; the port has 1"),
+            ("steps = [{ enqueue = {}, expect = 'mark' }]", "`mark` is none of pass"),
+            ("steps = [{ enqueue = {}, expect_queue = 1 }]", "this step answers with expect"),
+            ("steps = [{ at = '1us', enqueue = {} }, { at = '0us', enqueue = {} }]", "goes back"),
+            ("steps = [{ turn = { event = 'emptied' } }]", "emptied with a len"),
             ("stpes = []", "unknown field `stpes`"),
         ] {
             let error = with_case(rest);

@@ -80,11 +80,7 @@ pub fn run_sched(text: &str) -> Result<Summary, VectorError> {
                 .map_err(|problem| VectorError::of_step(&case.name, index, problem))?;
         }
     }
-    Ok(Summary {
-        subject: file.scheduler,
-        cases: file.case.len(),
-        steps: budget.spent(),
-    })
+    Ok(Summary { subject: file.scheduler, cases: file.case.len(), steps: budget.spent() })
 }
 
 /// Makes the scheduler. The outer error is the file's fault, the inner one the refusal.

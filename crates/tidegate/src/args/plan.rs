@@ -73,12 +73,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
     /// How much --verify simulates in a run: 1 for about 30 million packets over links
-    #[arg(
-        long,
-        value_name = "FACTOR",
-        default_value_t = 1.0,
-        requires = "verify"
-    )]
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "verify")]
     pub(crate) size: f64,
     /// Runs of --verify at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT", requires = "verify", value_parser = count::<NonZeroUsize>)]
@@ -95,9 +90,6 @@ const SEEDS: NonZeroU32 = NonZeroU32::new(tidegate_plan::evidence::SEEDS).expect
 
 impl Verify {
     pub(crate) fn target(&self) -> Target {
-        Target {
-            out: self.results.clone(),
-            resume: self.resume,
-        }
+        Target { out: self.results.clone(), resume: self.resume }
     }
 }

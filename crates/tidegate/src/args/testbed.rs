@@ -66,10 +66,7 @@ pub(crate) struct TestbedRun {
 
 impl TestbedRun {
     pub(crate) fn on(&self) -> On {
-        On {
-            world: World::Live,
-            congestion: self.congestion.clone(),
-        }
+        On { world: World::Live, congestion: self.congestion.clone() }
     }
 }
 

@@ -72,27 +72,13 @@ const ALIASES: &[Alias] = &[
          on the page of `fat-tree`.)",
     ),
     alias(
-        &[
-            "dctcp-threshold",
-            "dctcp-k",
-            "dctcp-marking",
-            "threshold-for-dctcp",
-            "k-for-dctcp",
-        ],
+        &["dctcp-threshold", "dctcp-k", "dctcp-marking", "threshold-for-dctcp", "k-for-dctcp"],
         "queue-red",
         "DCTCP's threshold K belongs to the switch: `threshold` of `queue-red`, chosen as below, K = C × \
          RTT × λ. What the hosts do is on the page of `dctcp`.",
     ),
     alias(
-        &[
-            "kmin",
-            "k-min",
-            "min-th",
-            "minth",
-            "minimum-threshold",
-            "wred-min",
-            "green-min",
-        ],
+        &["kmin", "k-min", "min-th", "minth", "minimum-threshold", "wred-min", "green-min"],
         "queue-red",
         "Kmin is `min_threshold`: below it nothing is marked.",
     ),
@@ -136,14 +122,7 @@ const ALIASES: &[Alias] = &[
         "CoDel runs per queue here; a queue for each flow is what `per-flow-tcn` and `diff-ecn` have.",
     ),
     alias(
-        &[
-            "drop-tail",
-            "droptail",
-            "tail-drop",
-            "taildrop",
-            "no-ecn",
-            "off",
-        ],
+        &["drop-tail", "droptail", "tail-drop", "taildrop", "no-ecn", "off"],
         "none",
         "Drop tail is the scheme that marks nothing.",
     ),
@@ -165,11 +144,7 @@ const ALIASES: &[Alias] = &[
         "Lossless Ethernet is the buffer `pfc`: pause frames by ingress account.",
     ),
     alias(
-        &[
-            "backpressure",
-            "backpressure-flow-control",
-            "per-flow-pause",
-        ],
+        &["backpressure", "backpressure-flow-control", "per-flow-pause"],
         "bfc",
         "Pauses of single flows, hop by hop, are the flow control `bfc`.",
     ),
@@ -180,24 +155,13 @@ const ALIASES: &[Alias] = &[
          the buffer `pfc`.",
     ),
     alias(
-        &[
-            "rto",
-            "min-rto",
-            "minrto",
-            "rtomin",
-            "retransmission-timeout",
-        ],
+        &["rto", "min-rto", "minrto", "rtomin", "retransmission-timeout"],
         "rto-min",
         "The retransmission timeout has the least value `transport.rto_min`, which each profile sets; \
          the first one is `transport.rto_initial`.",
     ),
     alias(
-        &[
-            "base-rtt",
-            "round-trip-time",
-            "round-trip",
-            "propagation-delay",
-        ],
+        &["base-rtt", "round-trip-time", "round-trip", "propagation-delay"],
         "host-delay",
         "The base round trip is the sum of the delays on the path: mostly `topology.host_delay`, twice in \
          each direction.",
@@ -209,12 +173,7 @@ const ALIASES: &[Alias] = &[
          are meant to be. The page hosts.md has what Linux does.",
     ),
     alias(
-        &[
-            "tsq",
-            "tcp-small-queues",
-            "host-queue",
-            "limit-output-bytes",
-        ],
+        &["tsq", "tcp-small-queues", "host-queue", "limit-output-bytes"],
         "qdisc",
         "Hosts have a queue for each connection with `transport.qdisc = \"fq\"`, and each connection at most \
          `transport.limit_output` in it. The page hosts.md has what Linux does.",
@@ -226,24 +185,13 @@ const ALIASES: &[Alias] = &[
          interrupt.",
     ),
     alias(
-        &[
-            "interrupt-coalescing",
-            "interrupt-moderation",
-            "rx-usecs",
-            "rx-frames",
-            "napi",
-        ],
+        &["interrupt-coalescing", "interrupt-moderation", "rx-usecs", "rx-frames", "napi"],
         "interrupt-delay",
         "Interrupts wait for `transport.host_receive.interrupt_delay` (`rx-usecs`) or for \
          `interrupt_frames` (`rx-frames`) packets.",
     ),
     alias(
-        &[
-            "host-jitter",
-            "host-noise",
-            "stack-delay",
-            "processing-time",
-        ],
+        &["host-jitter", "host-noise", "stack-delay", "processing-time"],
         "packet-time",
         "The stack of a host takes `transport.host_receive.packet_time` and up to `jitter` more for each \
          packet; `transport.host_delay` is a fixed delay of each flow.",
@@ -279,21 +227,13 @@ const ALIASES: &[Alias] = &[
         "sp",
         "Strict priority is `sp`; `sp-dwrr` and its kin have strict queues above others.",
     ),
-    alias(
-        &["round-robin", "rr"],
-        "wrr",
-        "Round robin by packets is `wrr`, by bytes `dwrr`.",
-    ),
+    alias(&["round-robin", "rr"], "wrr", "Round robin by packets is `wrr`, by bytes `dwrr`."),
     alias(
         &["clos", "fabric", "two-tier"],
         "leaf-spine",
         "A Clos network of two tiers is `leaf-spine`; one of three is `fat-tree`.",
     ),
-    alias(
-        &["rack", "single-switch", "tor"],
-        "star",
-        "Hosts around one switch are a `star`.",
-    ),
+    alias(&["rack", "single-switch", "tor"], "star", "Hosts around one switch are a `star`."),
     alias(
         &["roce", "rocev2", "rdma", "cnp"],
         "dcqcn",
@@ -304,16 +244,8 @@ const ALIASES: &[Alias] = &[
         "reno",
         "TCP without ECN is `reno`; `rfc3168` adds standard ECN, `dctcp` DCTCP's.",
     ),
-    alias(
-        &["websearch"],
-        "web-search",
-        "The flow sizes of the DCTCP paper are `web-search`.",
-    ),
-    alias(
-        &["datamining"],
-        "data-mining",
-        "The flow sizes of the VL2 paper are `data-mining`.",
-    ),
+    alias(&["websearch"], "web-search", "The flow sizes of the DCTCP paper are `web-search`."),
+    alias(&["datamining"], "data-mining", "The flow sizes of the VL2 paper are `data-mining`."),
     alias(
         &["microburst", "query"],
         "burst",
@@ -331,10 +263,7 @@ mod tests {
 
     #[test]
     fn every_alias_leads_somewhere_and_hides_no_name() {
-        let names = catalogue::all()
-            .iter()
-            .map(|entry| entry.name)
-            .collect::<BTreeSet<_>>();
+        let names = catalogue::all().iter().map(|entry| entry.name).collect::<BTreeSet<_>>();
         let mut seen = BTreeSet::new();
         for alias in ALIASES {
             let is_known = names.contains(alias.name) || !key::named(alias.name).is_empty();

@@ -44,9 +44,7 @@ fn inline(about: &About, parameters: &[Parameter]) -> String {
         Some(format!(", {} = {{ kind = \"{name}\" }}", piece.key))
     });
     let shown = parameters.iter().filter(|parameter| is_shown(parameter));
-    let first = shown
-        .take(1)
-        .map(|first| format!(", {} = {}", first.name, value(&first.default)));
+    let first = shown.take(1).map(|first| format!(", {} = {}", first.name, value(&first.default)));
     let inside = pieces.chain(first).collect::<String>();
     format!("{{ kind = \"{}\"{inside} }}", about.name)
 }

@@ -35,10 +35,7 @@ pub(crate) fn named(name: &str) -> Vec<Key> {
 
 fn collect(table: &str, value: &Value, name: &str, keys: &mut Vec<Key>) {
     let properties = value["properties"].as_object();
-    let own = properties
-        .into_iter()
-        .flatten()
-        .filter(|(key, _)| plain(key) == name);
+    let own = properties.into_iter().flatten().filter(|(key, _)| plain(key) == name);
     for (key, about) in own {
         // A key that only refers to a table has a name, and nothing to say.
         let Some(doc) = about["description"].as_str() else {
@@ -90,9 +87,7 @@ mod tests {
         assert_eq!(ecmp.len(), 1, "{ecmp:?}");
         assert_eq!((ecmp[0].table.as_str(), ecmp[0].words.len()), ("switch", 3));
         let thresholds = named("threshold");
-        let of_tcn = thresholds
-            .iter()
-            .find(|key| key.kinds.iter().any(|kind| kind == "tcn"));
+        let of_tcn = thresholds.iter().find(|key| key.kinds.iter().any(|kind| kind == "tcn"));
         assert_eq!(of_tcn.and_then(|key| key.default.as_deref()), Some("78us"));
         assert!(named("qwertyuiop").is_empty());
     }

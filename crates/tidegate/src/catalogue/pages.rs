@@ -53,17 +53,15 @@ pub(super) fn below(path: &str, heading: &str) -> String {
 /// A text up to its first full stop.
 pub(super) fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = text
-        .find(". ")
-        .or_else(|| text.strip_suffix('.').map(str::len));
+    let end = text.find(". ").or_else(|| text.strip_suffix('.').map(str::len));
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        format!("{}{}", first.to_uppercase(), chars.as_str())
-    })
+    chars
+        .next()
+        .map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
 }
 
 /// A cell of the first table of a page that has a row for `name`, as plain text.

@@ -70,14 +70,8 @@ fn unknown(name: &str, entries: &[Entry]) -> Error {
     let hint = match near.as_slice() {
         [] => "`tidegate list` shows all names".to_owned(),
         near => {
-            let near = near
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>();
-            format!(
-                "did you mean {}? `tidegate list` shows all names",
-                near.join(" or ")
-            )
+            let near = near.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            format!("did you mean {}? `tidegate list` shows all names", near.join(" or "))
         }
     };
     Error::new(format!("nothing is called `{name}`\nhint: {hint}"))
@@ -101,18 +95,9 @@ fn text(entry: &Entry, output: Output) -> String {
 
 /// The same in Markdown, as a page.
 pub(crate) fn page(entry: &Entry) -> String {
-    let mut page = format!(
-        "# {} · {}\n\n{}",
-        entry.name,
-        entry.kind.name(),
-        described(entry)
-    );
+    let mut page = format!("# {} · {}\n\n{}", entry.name, entry.kind.name(), described(entry));
     if !entry.example.is_empty() {
-        _ = write!(
-            page,
-            "\n## Example\n\n```toml\n{}\n```\n",
-            entry.example.trim_end()
-        );
+        _ = write!(page, "\n## Example\n\n```toml\n{}\n```\n", entry.example.trim_end());
     }
     page
 }
@@ -143,13 +128,8 @@ fn without_sections(page: &str) -> String {
 
 /// A section of parameters without its first table, in whose place the one from the code stands.
 fn without_table(section: &str) -> String {
-    let mut lines = section
-        .lines()
-        .skip_while(|line| line.trim().is_empty())
-        .peekable();
-    if lines
-        .peek()
-        .is_some_and(|line| line.starts_with("| field") || line.starts_with("| setting"))
+    let mut lines = section.lines().skip_while(|line| line.trim().is_empty()).peekable();
+    if lines.peek().is_some_and(|line| line.starts_with("| field") || line.starts_with("| setting"))
     {
         while lines.next_if(|line| line.starts_with('|')).is_some() {}
     }

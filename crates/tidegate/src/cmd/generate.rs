@@ -63,8 +63,6 @@ pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Erro
 
 fn page(command: &clap::Command) -> Result<String, Error> {
     let mut page = Vec::new();
-    Man::new(command.clone())
-        .render(&mut page)
-        .map_err(Error::new)?;
+    Man::new(command.clone()).render(&mut page).map_err(Error::new)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

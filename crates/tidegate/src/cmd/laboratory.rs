@@ -26,11 +26,7 @@ pub(crate) type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
 
 /// How it is by a program that has it to itself.
 pub(crate) fn alone(target: &Target) -> Begin {
-    if target.resume {
-        Folder::resume
-    } else {
-        Folder::create
-    }
+    if target.resume { Folder::resume } else { Folder::create }
 }
 
 /// A results folder with the runs of a scenario.
@@ -68,13 +64,7 @@ impl Laboratory {
         let written = folder.write_file(SCENARIO, text.as_bytes());
         written.map_err(Error::new)?;
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
-        Ok(Self {
-            job,
-            folder,
-            _claim: claim,
-            jobs: jobs.unwrap_or(NonZeroUsize::MIN),
-            output,
-        })
+        Ok(Self { job, folder, _claim: claim, jobs: jobs.unwrap_or(NonZeroUsize::MIN), output })
     }
 
     /// Removes what tasks have left unfinished that were lost.
@@ -162,11 +152,7 @@ impl Laboratory {
         if done.is_interrupted {
             return Ok(None);
         }
-        let read = |&number: &usize| {
-            self.folder
-                .read(&self.plan()[number].id)
-                .map_err(Error::new)
-        };
+        let read = |&number: &usize| self.folder.read(&self.plan()[number].id).map_err(Error::new);
         let records: Vec<Record> = numbers.iter().map(read).collect::<Result<_, _>>()?;
         let stalled = run::stalled(&records);
         if let Some(first) = stalled.first() {

@@ -36,11 +36,7 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
             let kind = output.paint.bold(of_kind[0].kind.name());
             _ = writeln!(text, "{space}{kind}");
         }
-        let longest = of_kind
-            .iter()
-            .map(|entry| entry.name.len())
-            .max()
-            .unwrap_or(0);
+        let longest = of_kind.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         for entry in of_kind {
             let space = " ".repeat(longest - entry.name.len());
             let name = output.paint.code(entry.name);

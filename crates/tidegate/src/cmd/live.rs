@@ -29,11 +29,7 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
     let mut live = Live::open(&config).map_err(Error::new)?;
     // Said later, by a thread that may wait for a reader.
     let mut warnings = config.warnings();
-    let listener = if arguments.silent {
-        None
-    } else {
-        Some(listen(arguments, &mut warnings)?)
-    };
+    let listener = if arguments.silent { None } else { Some(listen(arguments, &mut warnings)?) };
     if let Err(error) = tidegate_live::raise_priority() {
         warnings.push(format!("other work may delay packets: {error}"));
     }
@@ -140,10 +136,7 @@ impl Offloads {
     fn new(config: &Config) -> Self {
         let names = config.ports.iter();
         let names = names.map(|port| Some(port.interface.clone()));
-        Self {
-            names: names.collect(),
-            checksums: config.options.checksums,
-        }
+        Self { names: names.collect(), checksums: config.options.checksums }
     }
 
     fn look(&mut self, live: &Live, logger: &Logger) {
@@ -188,10 +181,7 @@ fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
     let ports = ports.collect::<Vec<_>>().join(", ");
     let marking = config.marking.name();
     let counters = endpoint.map(|endpoint| format!("; counters at http://{}", endpoint.address()));
-    format!(
-        "forwarding with {marking}: {ports}{}",
-        counters.unwrap_or_default()
-    )
+    format!("forwarding with {marking}: {ports}{}", counters.unwrap_or_default())
 }
 
 /// Prints what a switch has done, unless nobody reads it: that is no reason to stay.

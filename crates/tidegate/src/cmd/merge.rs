@@ -27,10 +27,7 @@ struct Part {
 
 pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
     let parts = parts(&arguments.folders)?;
-    let runs: usize = parts
-        .iter()
-        .map(|part| part.shards[0].manifest().runs.len())
-        .sum();
+    let runs: usize = parts.iter().map(|part| part.shards[0].manifest().runs.len()).sum();
     let is_new = !arguments.out.exists();
     let written = write(&parts, arguments);
     if written.is_err() && is_new {
@@ -80,9 +77,7 @@ fn parts(folders: &[PathBuf]) -> Result<Vec<Part>, Error> {
             holders.entry(place).or_default().push(path);
         }
     }
-    let parts = holders
-        .into_iter()
-        .map(|(place, shards)| Part::open(place, &shards));
+    let parts = holders.into_iter().map(|(place, shards)| Part::open(place, &shards));
     let parts = parts.collect::<Result<Vec<_>, Error>>()?;
     let mut wrong = Vec::new();
     for part in &parts {
@@ -96,11 +91,7 @@ fn parts(folders: &[PathBuf]) -> Result<Vec<Part>, Error> {
             }
         }
     }
-    if wrong.is_empty() {
-        Ok(parts)
-    } else {
-        Err(Error::new(described(&wrong)))
-    }
+    if wrong.is_empty() { Ok(parts) } else { Err(Error::new(described(&wrong))) }
 }
 
 fn is_reproduction(parts: &[Part]) -> bool {
@@ -141,11 +132,7 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> 
         }
     }
     let judged = reproduce::judge_merged(out, output)?;
-    Ok(if verdict == Verdict::Bad {
-        verdict
-    } else {
-        judged
-    })
+    Ok(if verdict == Verdict::Bad { verdict } else { judged })
 }
 
 /// The places of results below a folder: itself, or the figures of a reproduction with their trials.
@@ -193,12 +180,7 @@ impl Part {
                 }
             }
         }
-        Ok(Self {
-            place,
-            shards,
-            holders,
-            damaged,
-        })
+        Ok(Self { place, shards, holders, damaged })
     }
 
     /// Finds records that are damaged, runs that no shard has, and those that two shards have
@@ -262,11 +244,7 @@ impl Part {
 
 /// A place below a folder, or the folder itself, without a slash behind it.
 fn below(root: &Path, place: &Path) -> PathBuf {
-    if place.as_os_str().is_empty() {
-        root.to_owned()
-    } else {
-        root.join(place)
-    }
+    if place.as_os_str().is_empty() { root.to_owned() } else { root.join(place) }
 }
 
 /// What stands in the way, in a few lines.

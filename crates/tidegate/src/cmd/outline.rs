@@ -65,10 +65,7 @@ pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
     let setting = |(key, values): (&str, Vec<String>)| {
         let key = key.to_owned();
         let values = values.into_iter();
-        values.map(move |value| Setting {
-            key: key.clone(),
-            value,
-        })
+        values.map(move |value| Setting { key: key.clone(), value })
     };
     parts.into_iter().flat_map(setting).collect()
 }
@@ -77,9 +74,7 @@ pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in text.split_inclusive([',', ';']) {
-        let last = lines
-            .last_mut()
-            .expect("there is a line from the beginning");
+        let last = lines.last_mut().expect("there is a line from the beginning");
         if !last.is_empty() && last.chars().count() + part.chars().count() > ROOM {
             lines.push(format!("  {}", part.trim_start()));
         } else {
@@ -120,18 +115,13 @@ fn network(outline: &Outline) -> String {
         texts.join(", ")
     };
     let hosts = count(outline.hosts as usize, "host");
-    let mut parts = vec![
-        outline.topology.clone(),
-        format!("{hosts} at {}", rates(&outline.host_rates)),
-    ];
+    let mut parts =
+        vec![outline.topology.clone(), format!("{hosts} at {}", rates(&outline.host_rates))];
     if !outline.fabric_rates.is_empty() {
         parts.push(format!("switches at {}", rates(&outline.fabric_rates)));
     }
     if let Some((least, most)) = outline.base_rtt {
-        parts.push(format!(
-            "base RTT {}",
-            range(&time(seconds(least)), &time(seconds(most)))
-        ));
+        parts.push(format!("base RTT {}", range(&time(seconds(least)), &time(seconds(most)))));
     }
     parts.join(", ")
 }
@@ -140,9 +130,8 @@ fn network(outline: &Outline) -> String {
 fn hosts(outline: &Outline) -> String {
     let each = outline.transports.iter().map(|transport| {
         let settings = transport.settings.iter();
-        let settings: Vec<String> = settings
-            .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
-            .collect();
+        let settings: Vec<String> =
+            settings.map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
         match settings.as_slice() {
             [] => transport.rule.clone(),
             _ => format!("{}: {}", transport.rule, settings.join(", ")),
@@ -161,9 +150,7 @@ fn scheme(outline: &Outline) -> String {
 
 fn threshold(threshold: &Threshold) -> String {
     let at_rates = threshold.at_rates.iter();
-    let others: Vec<String> = at_rates
-        .map(|(rate, other)| format!("{other} at {rate}"))
-        .collect();
+    let others: Vec<String> = at_rates.map(|(rate, other)| format!("{other} at {rate}")).collect();
     let name = threshold.name.replace('_', " ");
     match others.as_slice() {
         [] => format!("{name} {}", threshold.value),
@@ -358,11 +345,7 @@ fn extremes(numbers: impl Iterator<Item = f64>, shown: &dyn Fn(f64) -> String) -
 }
 
 fn range(least: &str, most: &str) -> String {
-    if least == most {
-        least.to_owned()
-    } else {
-        format!("{least} to {most}")
-    }
+    if least == most { least.to_owned() } else { format!("{least} to {most}") }
 }
 
 fn whole(number: f64) -> String {
@@ -385,13 +368,8 @@ mod tests {
     #[test]
     fn long_times_are_minutes_and_hours() {
         let times = [0.0, 36.61e-6, 0.0047, 4.56, 90.0, 400.0, 10_000.0].map(time);
-        let expected = [
-            "0 s", "36.6 µs", "4.70 ms", "4.56 s", "90 s", "7 min", "2.8 h",
-        ];
+        let expected = ["0 s", "36.6 µs", "4.70 ms", "4.56 s", "90 s", "7 min", "2.8 h"];
         assert_eq!(times, expected);
-        assert_eq!(
-            extremes([0.5, 0.1, 0.3].into_iter(), &|x| format!("{x}")),
-            "0.1 to 0.5"
-        );
+        assert_eq!(extremes([0.5, 0.1, 0.3].into_iter(), &|x| format!("{x}")), "0.1 to 0.5");
     }
 }

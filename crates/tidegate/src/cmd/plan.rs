@@ -56,17 +56,12 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     };
     if let Some((_, laboratory)) = &verified {
         laboratory.write_page(verify::PAGE, &sheet().render())?;
-        output.say(&format!(
-            "page: {}",
-            laboratory.path().join(verify::PAGE).display()
-        ));
+        output.say(&format!("page: {}", laboratory.path().join(verify::PAGE).display()));
     }
     if let Some(path) = &arguments.out {
         let mut sheet = sheet();
         if let Some((dialect, configuration)) = &configuration {
-            sheet
-                .parts
-                .push(answer::configuration(*dialect, configuration));
+            sheet.parts.push(answer::configuration(*dialect, configuration));
         }
         let written = std::fs::write(path, sheet.render());
         written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))?;
@@ -99,11 +94,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     let is_refuted = evidence.is_some_and(fails);
     // A configuration that mends what is broken was made all the same.
     let is_broken = configuration.is_none() && current.is_some_and(|today| today.is_broken(&plan));
-    Ok(if plan.works() && !is_refuted && !is_broken {
-        Verdict::Good
-    } else {
-        Verdict::Bad
-    })
+    Ok(if plan.works() && !is_refuted && !is_broken { Verdict::Good } else { Verdict::Bad })
 }
 
 /// The answer for the text of a network, or the configuration in a dialect, as the command says them.
@@ -157,9 +148,7 @@ fn configuration(
     };
     if arguments.emission.patch && dialect != Dialect::Sonic {
         let text = format!("--patch is for SONiC, and not for {}", dialect.title());
-        return Err(Error::new(format!(
-            "{text}\nhint: leave it out, or --emit sonic"
-        )));
+        return Err(Error::new(format!("{text}\nhint: leave it out, or --emit sonic")));
     }
     let only = Only::read(&arguments.emission.only).map_err(Error::new)?;
     let headroom = HeadroomFrom::read(&arguments.emission.headroom).map_err(Error::new)?;
@@ -172,12 +161,7 @@ fn configuration(
         )));
     }
     let tables = current.and_then(|current| current.tables.as_ref());
-    let request = Request {
-        scheme,
-        only,
-        headroom,
-        current: tables,
-    };
+    let request = Request { scheme, only, headroom, current: tables };
     let mut configuration = dialect.emit(plan, &request).map_err(Error::new)?;
     if arguments.emission.patch {
         let unmarked = tables.map_or_else(BTreeSet::new, |tables| sonic::unmarked(plan, tables));
@@ -192,21 +176,14 @@ fn configuration(
         }
         configuration.text = patch.text;
         let label = |label: &str, lines: Vec<String>| {
-            lines
-                .into_iter()
-                .map(move |line| format!("{label}: {line}"))
-                .collect::<Vec<_>>()
+            lines.into_iter().map(move |line| format!("{label}: {line}")).collect::<Vec<_>>()
         };
         configuration.summary = label("patch", patch.summary);
         if configuration.summary.is_empty() {
-            configuration
-                .summary
-                .push("patch: changes nothing".to_owned());
+            configuration.summary.push("patch: changes nothing".to_owned());
         }
         configuration.summary.extend(label("kept", patch.kept));
-        configuration
-            .summary
-            .extend(label("reduced", patch.reductions));
+        configuration.summary.extend(label("reduced", patch.reductions));
         if tables.is_none() {
             let note = "the patch needs each of its tables on the switch; --current FILE adds those that it has not";
             configuration.notes.push(note.to_owned());
@@ -249,10 +226,7 @@ fn print(dialect: Dialect, configuration: &Configuration, output: Output) -> Res
 fn remarks(configuration: &Configuration) -> Vec<String> {
     let changes = configuration.changes.iter();
     let changes = changes.map(|change| format!("rounded: {}", answer::change(change)));
-    let notes = configuration
-        .notes
-        .iter()
-        .map(|note| format!("note: {note}"));
+    let notes = configuration.notes.iter().map(|note| format!("note: {note}"));
     let summary = configuration.summary.iter().cloned();
     changes.chain(summary).chain(notes).collect()
 }

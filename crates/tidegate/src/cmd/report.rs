@@ -26,18 +26,12 @@ use crate::table::{self, Look, Tables};
 pub(crate) const PAGE: &str = "report.html";
 
 pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Error> {
-    let folders = arguments
-        .folders
-        .iter()
-        .map(|path| Folder::open(path).map_err(Error::new));
+    let folders = arguments.folders.iter().map(|path| Folder::open(path).map_err(Error::new));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
-    let page = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| match folders.as_slice() {
-            [folder] => folder.path().join(PAGE),
-            _ => PathBuf::from("tidegate-report.html"),
-        });
+    let page = arguments.out.clone().unwrap_or_else(|| match folders.as_slice() {
+        [folder] => folder.path().join(PAGE),
+        _ => PathBuf::from("tidegate-report.html"),
+    });
     let of_folder = match folders.as_slice() {
         [folder] => folder.manifest().baseline.clone(),
         _ => None,
@@ -133,9 +127,7 @@ impl Comparison {
             }
         }
         if records.is_empty() {
-            let paths = folders
-                .iter()
-                .map(|folder| folder.path().display().to_string());
+            let paths = folders.iter().map(|folder| folder.path().display().to_string());
             let paths = paths.collect::<Vec<_>>().join(", ");
             return Err(Error::new(format!("no run is finished in {paths}")));
         }
@@ -144,12 +136,7 @@ impl Comparison {
         let waits = baseline.filter(|name| is_to_come(name, &records, &missing));
         let baseline = baseline.filter(|_| waits.is_none());
         let comparison = Self::of_records(records, manifests, baseline)?;
-        Ok(Self {
-            folders,
-            missing,
-            waits: waits.map(str::to_owned),
-            ..comparison
-        })
+        Ok(Self { folders, missing, waits: waits.map(str::to_owned), ..comparison })
     }
 
     /// The same of records that are in no folder.
@@ -274,9 +261,7 @@ fn names(folders: &[Folder]) -> Vec<String> {
         let distinct = names.iter().collect::<BTreeSet<_>>();
         distinct.len() == names.len() && !names.iter().any(String::is_empty)
     };
-    let mut names = namings
-        .iter()
-        .map(|naming| folders.iter().map(naming).collect());
+    let mut names = namings.iter().map(|naming| folders.iter().map(naming).collect());
     names.find(is_distinct).unwrap_or_else(|| {
         let paths = folders.iter().map(Folder::path);
         paths.map(|path| path.display().to_string()).collect()
@@ -302,9 +287,7 @@ pub(crate) fn check_baseline<'a>(
     }
     labels.dedup();
     let known = labels.join(", ");
-    Err(Error::new(format!(
-        "no point is called `{name}`\nhint: there are {known}"
-    )))
+    Err(Error::new(format!("no point is called `{name}`\nhint: there are {known}")))
 }
 
 /// Whether a point has planned runs and no finished one.
@@ -359,11 +342,7 @@ pub(crate) fn shown(comparison: &Comparison, paint: Paint, width: usize) -> Stri
 fn legend(summary: &Summary, tables: &Tables) -> String {
     let runs = || summary.points.iter().map(|point| point.runs as usize);
     let (least, most) = (runs().min().unwrap_or(0), runs().max().unwrap_or(0));
-    let runs = if least == most {
-        count(most, "run")
-    } else {
-        format!("{least} to {most} runs")
-    };
+    let runs = if least == most { count(most, "run") } else { format!("{least} to {most} runs") };
     let mut legend = format!("{runs} of each; ± is half of a 95 % confidence interval");
     if tables.has_best {
         let among = if tables.has_groups { "group" } else { "column" };

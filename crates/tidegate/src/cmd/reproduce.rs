@@ -69,11 +69,7 @@ struct Asked {
 
 impl Asked {
     fn version(&self) -> Version {
-        if self.quick {
-            Version::Quick
-        } else {
-            Version::Full
-        }
+        if self.quick { Version::Quick } else { Version::Full }
     }
 }
 
@@ -158,25 +154,18 @@ fn names(arguments: &Reproduce) -> Result<Vec<String>, Error> {
                     [] => format!("known: {}", known.join(", ")),
                     near => format!("did you mean {}?", near.join(", ")),
                 };
-                return Err(Error::new(format!(
-                    "no figure is called `{id}`\nhint: {hint}"
-                )));
+                return Err(Error::new(format!("no figure is called `{id}`\nhint: {hint}")));
             }
         }
     }
     for paper in &arguments.paper {
         let begin = format!("{paper}-");
         // `ecn-sharp` and a paper `ecn` would not be mixed up: a figure's own name has no dash.
-        let is_own = |id: &&&str| {
-            id.strip_prefix(&begin)
-                .is_some_and(|rest| !rest.contains('-'))
-        };
+        let is_own = |id: &&&str| id.strip_prefix(&begin).is_some_and(|rest| !rest.contains('-'));
         let own: Vec<&&str> = known.iter().filter(is_own).collect();
         if own.is_empty() {
-            let mut papers: Vec<&str> = known
-                .iter()
-                .filter_map(|id| id.rsplit_once('-').map(|(paper, _)| paper))
-                .collect();
+            let mut papers: Vec<&str> =
+                known.iter().filter_map(|id| id.rsplit_once('-').map(|(paper, _)| paper)).collect();
             papers.dedup();
             let papers = papers.join(", ");
             return Err(Error::new(format!(

@@ -133,10 +133,7 @@ pub(crate) fn run(
             capture = Some(self::capture(file, &plan, asked)?);
         }
         outline::warn(&scenario, &plan, output);
-        let taken = jobs
-            .iter()
-            .map(|job| job.path.as_path())
-            .collect::<Vec<_>>();
+        let taken = jobs.iter().map(|job| job.path.as_path()).collect::<Vec<_>>();
         let path = place::choose(&scenario.name, files.len(), &running.target, &taken)?;
         let share = share::own(&[(Path::new(""), &plan)], &running.share)?;
         jobs.push(Job {
@@ -193,10 +190,7 @@ fn fill(
     }
     if job.file == "-" {
         let what = "tasks of an engine cannot read this standard input";
-        return Err(refused(
-            what,
-            "give the scenario as a file that all machines see",
-        ));
+        return Err(refused(what, "give the scenario as a file that all machines see"));
     }
     if !engine::is_taken(&job.path) && job.path.exists() {
         return Err(occupied(&job.path));
@@ -268,10 +262,7 @@ fn check_capturable(files: &[String], on: &On) -> Result<(), Error> {
         return Err(Error::new(text));
     }
     if files.len() > 1 {
-        let text = format!(
-            "--capture writes one run, and {} files are given",
-            files.len()
-        );
+        let text = format!("--capture writes one run, and {} files are given", files.len());
         return Err(Error::new(format!("{text}\nhint: run them one by one")));
     }
     Ok(())
@@ -289,9 +280,7 @@ pub(crate) fn capture(
     (path, links, limit): (&Path, &str, u64),
 ) -> Result<Capture, Error> {
     let [run] = plan else {
-        let first = plan
-            .first()
-            .map(|run| command(file, &On::default(), &run.overrides()));
+        let first = plan.first().map(|run| command(file, &On::default(), &run.overrides()));
         let runs = count(plan.len(), "run");
         return Err(Error::new(format!(
             "a capture is of one run, and {file} has {runs}\nhint: choose one, such as the first: {}",
@@ -305,11 +294,7 @@ pub(crate) fn capture(
 fn say_capture(capture: &Capture, output: Output) {
     if let Some(taken) = capture.taken() {
         let packets = usize::try_from(taken.packets).unwrap_or(usize::MAX);
-        output.say(&format!(
-            "{} in {}",
-            count(packets, "packet"),
-            capture.path().display()
-        ));
+        output.say(&format!("{} in {}", count(packets, "packet"), capture.path().display()));
     }
     if let Some(warning) = capture.warning() {
         output.warn(&warning);
@@ -341,14 +326,7 @@ fn run_job(
     let (folder, _claim) = Claim::open(&job.path, others, || begin(&job.path, &manifest))?;
     let board = Board::new(job.lacking(&folder), output)
         .told(running.share.status.as_deref(), job.asked().len());
-    let ran = execute(
-        job,
-        &folder,
-        (running.jobs, running.threads),
-        capture,
-        &board,
-        output,
-    )?;
+    let ran = execute(job, &folder, (running.jobs, running.threads), capture, &board, output)?;
     drop(board);
     if let Some(capture) = capture {
         say_capture(capture, output);
@@ -375,10 +353,7 @@ fn run_job(
     };
     if is_interrupted && (finished == 0 || running.share.shard.is_some()) {
         say_interrupted();
-        return Ok((
-            Verdict::Bad,
-            serde_json::to_value(&result).map_err(Error::new)?,
-        ));
+        return Ok((Verdict::Bad, serde_json::to_value(&result).map_err(Error::new)?));
     }
     if let Some(shard) = running.share.shard {
         output.say(&format!(
@@ -387,11 +362,7 @@ fn run_job(
             job.path.display()
         ));
         let is_whole = result.failed.is_empty();
-        let verdict = if is_whole {
-            Verdict::Good
-        } else {
-            Verdict::Bad
-        };
+        let verdict = if is_whole { Verdict::Good } else { Verdict::Bad };
         return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
     let mut comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
@@ -431,10 +402,7 @@ pub(crate) fn draw_trace(
     if records.any(|record| !record.trace.is_empty()) {
         let folder = folder.join(TRACES);
         let drawn = comparison.write_trace(&folder)?;
-        output.say(&format!(
-            "{drawn} charts of the trace in {}",
-            folder.display()
-        ));
+        output.say(&format!("{drawn} charts of the trace in {}", folder.display()));
     }
     Ok(())
 }
@@ -524,29 +492,25 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("TIDEGATE_REVISION").to_owned(),
         build: env!("TIDEGATE_BUILD").to_owned(),
-        seed: job
-            .plan
-            .first()
-            .map_or_else(String::new, |first| first.seed.to_string()),
+        seed: job.plan.first().map_or_else(String::new, |first| first.seed.to_string()),
         runs: job.plan.iter().map(planned).collect(),
     }
 }
 
 fn failed(done: &Done) -> Vec<Failed> {
-    let failures = done.failures.iter().map(|(run, failure)| Failed {
-        run: run.clone(),
-        why: failure.to_string(),
-    });
+    let failures = done
+        .failures
+        .iter()
+        .map(|(run, failure)| Failed { run: run.clone(), why: failure.to_string() });
     failures.collect()
 }
 
 /// Runs that ended because nothing moved any more: they have a record, but no trust.
 pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
     let stalled = records.iter().filter_map(|record| match &record.run.end {
-        tidegate_report::record::End::Stalled(why) => Some(Failed {
-            run: record.run.id.clone(),
-            why: format!("stalled: {why}"),
-        }),
+        tidegate_report::record::End::Stalled(why) => {
+            Some(Failed { run: record.run.id.clone(), why: format!("stalled: {why}") })
+        }
         _ => None,
     });
     stalled.collect()
@@ -573,11 +537,7 @@ fn again(job: &Job, running: &Running) -> String {
     let learn = running.share.learn.as_ref();
     let learn = learn.map(|from| format!(" --learn {}", quoted(&from.display().to_string())));
     let options = [baseline, shard, learn].map(Option::unwrap_or_default);
-    format!(
-        "{}{} --out {folder} --resume",
-        job.command,
-        options.concat()
-    )
+    format!("{}{} --out {folder} --resume", job.command, options.concat())
 }
 
 /// A word that a shell takes as it is.
@@ -591,11 +551,7 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 pub(crate) fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
-    }
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Listens for Ctrl-C, and for runs that panic. Once for a program; one that has this one inside listens
@@ -622,9 +578,7 @@ pub(super) fn listen(output: Output) {
         output.say("stopping; what is finished is kept (once more to end at once)");
     });
     if let Err(error) = set {
-        output.warn(&format!(
-            "Ctrl-C will lose runs that are not finished: {error}"
-        ));
+        output.warn(&format!("Ctrl-C will lose runs that are not finished: {error}"));
     }
 }
 
@@ -660,10 +614,7 @@ mod tests {
         let command = |on: &On| command("my file.toml", on, &overrides);
         let expected = "tidegate run 'my file.toml' --set seed=2";
         assert_eq!(command(&On::default()), expected);
-        let on = On {
-            world: World::Live,
-            congestion: Some("cubic".to_owned()),
-        };
+        let on = On { world: World::Live, congestion: Some("cubic".to_owned()) };
         let expected = "tidegate run 'my file.toml' --on live --congestion cubic --set seed=2";
         assert_eq!(command(&on), expected);
     }

@@ -51,10 +51,7 @@ pub(crate) fn seconds(plans: &[(&Path, &[Experiment])], share: &Share) -> Result
 fn all_costs(plans: &[(&Path, &[Experiment])], share: &Share) -> Result<Vec<f64>, Error> {
     let mut costs = Vec::new();
     for (place, plan) in plans {
-        let learnt = share
-            .learn
-            .as_deref()
-            .map(|folder| Learnt::read(&folder.join(place)));
+        let learnt = share.learn.as_deref().map(|folder| Learnt::read(&folder.join(place)));
         costs.extend(self::costs(plan, &learnt.transpose()?.unwrap_or_default()));
     }
     Ok(costs)
@@ -62,12 +59,8 @@ fn all_costs(plans: &[(&Path, &[Experiment])], share: &Share) -> Result<Vec<f64>
 
 /// What each run costs: as in the log, and of others in proportion to their estimates.
 fn costs(plan: &[Experiment], learnt: &Learnt) -> Vec<f64> {
-    let known = plan
-        .iter()
-        .filter_map(|run| Some((run.outline.seconds(), learnt.0.get(&run.id)?)));
-    let (seconds, hops) = known.fold((0.0, 0.0), |(s, h), (seconds, hops)| {
-        (s + seconds, h + hops)
-    });
+    let known = plan.iter().filter_map(|run| Some((run.outline.seconds(), learnt.0.get(&run.id)?)));
+    let (seconds, hops) = known.fold((0.0, 0.0), |(s, h), (seconds, hops)| (s + seconds, h + hops));
     let speed = if seconds > 0.0 { hops / seconds } else { SPEED };
     let cost = |run: &Experiment| {
         let known = learnt.0.get(&run.id);
@@ -88,9 +81,7 @@ impl Learnt {
                 .map_err(|error| Error::new(format!("cannot read {}: {error}", path.display())))?,
         };
         // A line that was cut off teaches nothing.
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
         let costs = lines.filter_map(|line| Some((line.run, real(line.packet_hops?))));
         Ok(Self(costs.collect()))
     }

@@ -65,9 +65,7 @@ pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
 fn check_file(file: &str) -> Result<(), Error> {
     let is_once = file == "-" || fs::metadata(file).is_ok_and(|found| !found.is_file());
     if is_once {
-        return Err(Error::new(format!(
-            "{file}: a testbed needs a file that can be read twice"
-        )));
+        return Err(Error::new(format!("{file}: a testbed needs a file that can be read twice")));
     }
     Ok(())
 }
@@ -86,16 +84,10 @@ fn check_address() -> Result<(), Error> {
 fn first_run(arguments: &Up, output: Output) -> Result<Rig, Error> {
     let scenario = source::read(&arguments.file, &arguments.set).map_err(Error::new)?;
     let plan = scenario.plan().map_err(Error::new)?;
-    let first = plan
-        .first()
-        .ok_or_else(|| Error::new("the scenario has no run"))?;
+    let first = plan.first().ok_or_else(|| Error::new("the scenario has no run"))?;
     let built = first.build().map_err(Error::new)?;
     if plan.len() > 1 {
-        output.warn(&format!(
-            "of {} runs this is the first: {}",
-            plan.len(),
-            first.label
-        ));
+        output.warn(&format!("of {} runs this is the first: {}", plan.len(), first.label));
     }
     rig(&built).map_err(Error::new)
 }
@@ -190,9 +182,7 @@ fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
         if let Some(status) = ended {
             let text = fs::read_to_string(log_file()).unwrap_or_default();
             let text = text.trim().trim_start_matches("error: ");
-            return Err(Error::new(format!(
-                "the switch did not start ({status}): {text}"
-            )));
+            return Err(Error::new(format!("the switch did not start ({status}): {text}")));
         }
         if endpoint::fetch(LISTEN).is_ok() {
             return Ok(());
@@ -271,10 +261,7 @@ fn clear(may: bool, output: Output) -> Result<(Note, usize), Error> {
     };
     let names = remove_leftovers().map_err(Error::new)?;
     if !names.is_empty() {
-        output.say(&format!(
-            "removed what a testbed left: {}",
-            names.join(", ")
-        ));
+        output.say(&format!("removed what a testbed left: {}", names.join(", ")));
     }
     Ok((note, removed + names.len()))
 }

@@ -72,11 +72,7 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
     } else {
         laboratory::alone(&arguments.target)
     };
-    let others = if is_elsewhere {
-        Others::Welcome
-    } else {
-        Others::Kept
-    };
+    let others = if is_elsewhere { Others::Welcome } else { Others::Kept };
     let target = (&arguments.target, begin, others);
     let laboratory = Laboratory::open(&text, &command, target, arguments.jobs, output)?;
     run::watch(output);
@@ -94,13 +90,7 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
                 round += 1;
                 let part = format!("round-{round}");
                 let is_there = laboratory.has(numbers)
-                    || fill(
-                        &laboratory,
-                        numbers,
-                        part,
-                        (arguments, engine, &words),
-                        output,
-                    )?;
+                    || fill(&laboratory, numbers, part, (arguments, engine, &words), output)?;
                 if !is_there {
                     return Ok(None);
                 }
@@ -164,10 +154,7 @@ fn run_shard(
         Ok::<_, Error>(None)
     })?;
     let folder = laboratory.path().display();
-    let hint = format!(
-        "`{command} --out {} --resume`",
-        run::quoted(&folder.to_string())
-    );
+    let hint = format!("`{command} --out {} --resume`", run::quoted(&folder.to_string()));
     match ran {
         Some((_, None)) => {
             let folder = run::quoted(&folder.to_string());
@@ -197,11 +184,7 @@ fn fill(
 ) -> Result<bool, Error> {
     let mut task = words.to_vec();
     run::add_learn(&mut task, &arguments.share)?;
-    output.say(&format!(
-        "{}: {}",
-        part.replace('-', " "),
-        run::count(numbers.len(), "run")
-    ));
+    output.say(&format!("{}: {}", part.replace('-', " "), run::count(numbers.len(), "run")));
     let work = Work {
         name: "tune",
         folder: laboratory.path(),
@@ -307,12 +290,8 @@ fn of_network(
     }
     let model = Model::new(&network, PACKET_HOPS * arguments.size).map_err(Error::new)?;
     let candidates = space::of_network(&answer, &model, &request.varies)?;
-    let cells = Tuning::cells(
-        loads,
-        sizes,
-        |load| model.with_load(load),
-        |sizes| model.with_sizes(sizes),
-    );
+    let cells =
+        Tuning::cells(loads, sizes, |load| model.with_load(load), |sizes| model.with_sizes(sizes));
     let mut facts = answer::facts(&network);
     facts.extend(model.notes.iter().cloned());
     let lowest = Marks::formula(&answer).lowest(&network);
@@ -435,9 +414,7 @@ fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, 
     let sample = (subject.base)(1);
     let plan = Scenario::parse("estimate", &sample, &[]).and_then(|scenario| scenario.plan());
     let seconds = plan.map_err(Error::new)?[0].outline.seconds().max(1e-3);
-    let jobs = arguments
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok());
+    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.map_or(1, NonZeroUsize::get);
     #[expect(
         clippy::cast_possible_truncation,

@@ -63,9 +63,7 @@ fn command(arguments: &Arguments) -> String {
     if let Some(current) = &arguments.current {
         _ = write!(command, " --current {}", run::quoted(current));
     }
-    let Verify {
-        seed, runs, size, ..
-    } = &arguments.evidence;
+    let Verify { seed, runs, size, .. } = &arguments.evidence;
     _ = write!(command, " --seed {seed} --runs {runs}");
     #[expect(clippy::float_cmp, reason = "the default is a whole number")]
     if *size != 1.0 {

@@ -6,12 +6,8 @@ use tidegate_report::summary::{Breakdown, Method, Part, Point, Relative};
 
 use super::*;
 
-const TIME: Metric = Metric {
-    name: "fct_mean",
-    title: "overall mean",
-    unit: "s",
-    better: Better::Lower,
-};
+const TIME: Metric =
+    Metric { name: "fct_mean", title: "overall mean", unit: "s", better: Better::Lower };
 
 #[expect(clippy::unnecessary_wraps, reason = "a summary holds them so")]
 fn estimate(value: f64, reach: f64, ratio: Option<f64>) -> Option<Estimate> {
@@ -31,10 +27,7 @@ fn estimate(value: f64, reach: f64, ratio: Option<f64>) -> Option<Estimate> {
 }
 
 fn point(label: &str, estimates: Vec<Option<Estimate>>) -> Point {
-    let is_compared = estimates
-        .iter()
-        .flatten()
-        .any(|found| found.relative.is_some());
+    let is_compared = estimates.iter().flatten().any(|found| found.relative.is_some());
     Point {
         label: label.to_owned(),
         settings: Vec::new(),
@@ -66,17 +59,9 @@ fn summary(metrics: Vec<Metric>, points: Vec<Point>) -> Summary {
 
 #[test]
 fn times_share_a_unit_and_the_best_has_a_star() {
-    let marks = Metric {
-        name: "marks",
-        title: "marks",
-        unit: "",
-        better: Better::Neither,
-    };
+    let marks = Metric { name: "marks", title: "marks", unit: "", better: Better::Neither };
     let points = vec![
-        point(
-            "a",
-            vec![estimate(0.0123, 0.0004, None), estimate(5.0, 0.0, None)],
-        ),
+        point("a", vec![estimate(0.0123, 0.0004, None), estimate(5.0, 0.0, None)]),
         point("b", vec![estimate(0.0045, f64::NAN, None), None]),
     ];
     let expected = "  overall mean
@@ -89,22 +74,10 @@ a         5
 b         -
 ";
     let found = shown(&summary(vec![TIME, marks], points), 80);
-    let squeezed = |text: &str| {
-        text.split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
+    let squeezed = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(squeezed(&found), squeezed(expected), "{found}");
-    let ends = found
-        .lines()
-        .take(4)
-        .map(|line| line.trim_end_matches('*').chars().count());
-    assert!(
-        ends.collect::<Vec<_>>()
-            .windows(2)
-            .all(|pair| pair[0] == pair[1]),
-        "{found}"
-    );
+    let ends = found.lines().take(4).map(|line| line.trim_end_matches('*').chars().count());
+    assert!(ends.collect::<Vec<_>>().windows(2).all(|pair| pair[0] == pair[1]), "{found}");
 }
 
 #[test]
@@ -134,10 +107,7 @@ fn a_narrow_screen_gets_more_blocks_and_keeps_labels_and_intervals() {
         let found = shown(&summary, screen);
         assert!(found.lines().all(|line| width(line) <= screen), "{found}");
         assert_eq!(found.matches('±').count(), 12, "{found}");
-        assert!(
-            found.contains("…tcn") && found.contains("…codel"),
-            "{found}"
-        );
+        assert!(found.contains("…tcn") && found.contains("…codel"), "{found}");
     }
     let blocks = |screen| shown(&summary, screen).matches("…tcn").count();
     assert_eq!((blocks(60), blocks(80)), (2, 1));
@@ -199,16 +169,11 @@ fn swept() -> Summary {
     let mut points = Vec::new();
     for (name, values) in [("tcn", [1.0, 4.0]), ("codel", [2.0, 3.0])] {
         for (load, value) in ["0.5", "0.9"].into_iter().zip(values) {
-            let setting = |key: &str, value: &str| Setting {
-                key: key.to_owned(),
-                value: value.to_owned(),
-            };
+            let setting =
+                |key: &str, value: &str| Setting { key: key.to_owned(), value: value.to_owned() };
             points.push(Point {
                 settings: vec![setting("kind", name), setting("load", load)],
-                ..point(
-                    &format!("{name}, load {load}"),
-                    vec![estimate(value, 0.1, None)],
-                )
+                ..point(&format!("{name}, load {load}"), vec![estimate(value, 0.1, None)])
             });
         }
     }
@@ -235,9 +200,7 @@ fn classes_of_service_have_a_table_unless_they_are_too_many() {
             points: vec![vec![estimate(0.25, 0.0, None), estimate(0.5, 0.0, None)]; 4],
         };
         summary.services = Some(Breakdown {
-            metrics: ["fct_small_mean", "byte_share"]
-                .map(|name| Metric { name, ..TIME })
-                .into(),
+            metrics: ["fct_small_mean", "byte_share"].map(|name| Metric { name, ..TIME }).into(),
             parts: (0..classes).map(part).collect(),
         });
         shown(&summary, 60)
@@ -253,16 +216,10 @@ fn classes_of_service_have_a_table_unless_they_are_too_many() {
 #[test]
 fn queues_of_observed_ports_have_a_table_too() {
     let mut summary = swept();
-    let part = |number| Part {
-        number,
-        name: None,
-        points: vec![vec![estimate(0.25, 0.0, None)]; 4],
-    };
+    let part =
+        |number| Part { number, name: None, points: vec![vec![estimate(0.25, 0.0, None)]; 4] };
     summary.queues = Some(Breakdown {
-        metrics: vec![Metric {
-            name: "wait_p99",
-            ..TIME
-        }],
+        metrics: vec![Metric { name: "wait_p99", ..TIME }],
         parts: (0..2).map(part).collect(),
     });
     let found = shown(&summary, 60);

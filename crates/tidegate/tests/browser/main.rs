@@ -3,10 +3,7 @@
 //! Without `chromium`, which `./test` installs, each test is reported as skipped, by name; that of the playground too
 //! without what `crates/web/build` makes, and that of accessibility without axe-core.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod serve;
 mod server;

@@ -47,9 +47,7 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
     press(&page, "go");
     page.wait("location.pathname === '/results/star/'");
     // Somebody else looks too.
-    let other = room
-        .browser
-        .open(&format!("{}results/star/", server.address), WIDE);
+    let other = room.browser.open(&format!("{}results/star/", server.address), WIDE);
     for page in [&page, &other] {
         page.wait("document.getElementById('bar')?.value >= 2 && document.querySelector('#glance table') !== null");
     }
@@ -65,10 +63,7 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
         let finished = page.value("document.getElementById('bar').value");
         let finished = finished.as_u64().unwrap();
         assert!((2..20).contains(&finished), "{finished} runs");
-        assert_eq!(
-            shown(page, "state"),
-            format!("{finished} of 20 runs finished")
-        );
+        assert_eq!(shown(page, "state"), format!("{finished} of 20 runs finished"));
         page.wait(
             "document.getElementById('said').textContent.includes('what is finished is kept')",
         );
@@ -91,10 +86,7 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
     room.run("run tidegate-results/star.toml --quiet --out own");
     let (page, own) = (room.results("tidegate-results/star"), room.results("own"));
     let names = |all: &[(_, Vec<u8>)]| {
-        all.iter()
-            .map(|(name, _)| name)
-            .cloned()
-            .collect::<Vec<std::path::PathBuf>>()
+        all.iter().map(|(name, _)| name).cloned().collect::<Vec<std::path::PathBuf>>()
     };
     assert_eq!(names(&page), names(&own));
     assert!(page == own, "the bytes of some file differ");
@@ -147,14 +139,8 @@ pub(super) fn mistakes_are_answered_in_words() {
     let text = sweep("star", 2, 100);
     for (text, words) in [
         (text.replace("hosts = 4", "host = 4"), "hosts"),
-        (
-            text.replace("runs = 2", "runs = 6"),
-            "12 runs are more than the 10",
-        ),
-        (
-            text.replace("name = \"star\"", "include = \"/etc/passwd\""),
-            "include",
-        ),
+        (text.replace("runs = 2", "runs = 6"), "12 runs are more than the 10"),
+        (text.replace("name = \"star\"", "include = \"/etc/passwd\""), "include"),
         ("name = ".to_owned(), "line 1"),
         (String::new(), "traffic"),
         ("# \n".repeat(100_000), "too long"),
@@ -168,34 +154,21 @@ pub(super) fn mistakes_are_answered_in_words() {
     }
     // A browser says itself that an answer was no good.
     let faults = room.browser.faults();
-    assert!(
-        faults.iter().all(|fault| fault.contains("413")),
-        "{faults:?}"
-    );
+    assert!(faults.iter().all(|fault| fault.contains("413")), "{faults:?}");
     assert!(!room.path.join("tidegate-results/star").exists());
     // A folder that is half-written, and one that is none any more.
     room.write("star.toml", &text);
     room.run("run star.toml --quiet --out tidegate-results/half");
-    let page = room
-        .browser
-        .open(&format!("{}results/half/", server.address), WIDE);
+    let page = room.browser.open(&format!("{}results/half/", server.address), WIDE);
     page.wait("document.body?.dataset.state === 'done'");
-    fs::write(
-        room.path.join("tidegate-results/half/manifest.json"),
-        "{ half",
-    )
-    .unwrap();
-    let page = room
-        .browser
-        .open(&format!("{}results/half/", server.address), WIDE);
+    fs::write(room.path.join("tidegate-results/half/manifest.json"), "{ half").unwrap();
+    let page = room.browser.open(&format!("{}results/half/", server.address), WIDE);
     page.wait("document.getElementById('state')?.textContent.includes('is damaged')");
     let index = room.browser.open(&server.address, WIDE);
     index.wait("document.querySelector('.list')?.textContent.includes('is damaged')");
     is_well(&room, &index);
     let server = room.serve(" --read-only");
-    let page = room
-        .browser
-        .open(&format!("{}start/", server.address), WIDE);
+    let page = room.browser.open(&format!("{}start/", server.address), WIDE);
     page.wait("document.querySelector('.warning')?.textContent.includes('--read-only')");
     let answer = page.text(
         "fetch('go', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).then(answer => answer.text())",
@@ -207,9 +180,7 @@ pub(super) fn results_are_found_compared_and_shut_in() {
     let room = Room::new("results");
     room.write("star.toml", &sweep("star", 2, 100));
     for name in ["one", "two"] {
-        room.run(&format!(
-            "run star.toml --quiet --out tidegate-results/{name}"
-        ));
+        room.run(&format!("run star.toml --quiet --out tidegate-results/{name}"));
     }
     let server = room.serve("");
     let page = room.browser.open(&server.address, WIDE);
@@ -225,14 +196,9 @@ pub(super) fn results_are_found_compared_and_shut_in() {
         "location.pathname === '/compare' && document.querySelectorAll('figure svg').length > 3",
     );
     let labels = page.text("document.getElementById('table').textContent");
-    assert!(
-        labels.contains("one: ") && labels.contains("two: "),
-        "{labels}"
-    );
+    assert!(labels.contains("one: ") && labels.contains("two: "), "{labels}");
     is_well(&room, &page);
-    let report = room
-        .browser
-        .open(&format!("{}results/one/report.html", server.address), WIDE);
+    let report = room.browser.open(&format!("{}results/one/report.html", server.address), WIDE);
     report.wait("document.querySelectorAll('figure svg').length > 3");
     assert_eq!(report.text("origin"), "null");
     report.picture(&room.picture("report"));
@@ -247,17 +213,12 @@ pub(super) fn results_are_found_compared_and_shut_in() {
          <img src=\"x\" onerror=\"document.title = 'new'\">",
     )
     .unwrap();
-    let page = room
-        .browser
-        .open(&format!("{}galleries/figures/", server.address), WIDE);
+    let page = room.browser.open(&format!("{}galleries/figures/", server.address), WIDE);
     page.wait("document.getElementById('a') !== null && document.readyState === 'complete'");
     assert_eq!(page.text("document.title"), "old");
     let faults = room.browser.faults();
     assert!(
-        !faults.is_empty()
-            && faults
-                .iter()
-                .all(|fault| fault.contains("Content Security Policy")),
+        !faults.is_empty() && faults.iter().all(|fault| fault.contains("Content Security Policy")),
         "{faults:?}"
     );
 }
@@ -286,37 +247,20 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
     let server = room.serve("");
     for (name, path, ready) in [
         ("index", "", "document.getElementById('filter')"),
-        (
-            "watch",
-            "results/star/",
-            "document.body?.dataset.state === 'done'",
-        ),
+        ("watch", "results/star/", "document.body?.dataset.state === 'done'"),
         ("start", "start/", "document.getElementById('text')?.value"),
         ("plan", "plan/", "document.getElementById('text')?.value"),
-        (
-            "explain",
-            "explain/tcn.html",
-            "document.querySelector('h1')",
-        ),
+        ("explain", "explain/tcn.html", "document.querySelector('h1')"),
     ] {
-        let page = room
-            .browser
-            .open(&format!("{}{path}", server.address), WIDE);
+        let page = room.browser.open(&format!("{}{path}", server.address), WIDE);
         page.wait(&format!("Boolean({ready})"));
         for (scheme, size) in [("light", WIDE), ("dark", PHONE)] {
             page.prefer(scheme, "reduce");
             page.resize(size);
             let wide = page.value("document.documentElement.scrollWidth");
-            assert!(
-                wide.as_u64().unwrap() <= u64::from(size.0),
-                "{name}: {wide} pixels"
-            );
+            assert!(wide.as_u64().unwrap() <= u64::from(size.0), "{name}: {wide} pixels");
             page.picture(&room.picture(&format!("{name}-{scheme}")));
-            assert_eq!(
-                page.barriers(&Need::Axe.path()),
-                [""; 0],
-                "{name}, {scheme}"
-            );
+            assert_eq!(page.barriers(&Need::Axe.path()), [""; 0], "{name}, {scheme}");
         }
         is_well(&room, &page);
     }
@@ -325,10 +269,7 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
 pub(super) fn the_playground_of_every_build_simulates_here() {
     let room = Room::new("simulate");
     let server = room.serve("");
-    let page = room.browser.open(
-        &format!("{}playground/#lesson=incast", server.address),
-        WIDE,
-    );
+    let page = room.browser.open(&format!("{}playground/#lesson=incast", server.address), WIDE);
     let is_ready =
         "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined";
     page.wait(is_ready);
@@ -353,21 +294,13 @@ pub(super) fn the_playground_of_every_build_simulates_here() {
              document.body.dataset.state = 'typed'; field.dispatchEvent(new Event('input')); }})()"
         ));
     };
-    write(
-        &lesson
-            .text
-            .replace("bursts = 1", "bursts = 2")
-            .replace("fan_in = 31", "fan_in = 30"),
-    );
+    write(&lesson.text.replace("bursts = 1", "bursts = 2").replace("fan_in = 31", "fan_in = 30"));
     page.wait(
         "document.body.dataset.state === 'running' || document.body.dataset.state === 'ready'",
     );
     write(lesson.text);
     // The older run may be shown first.
-    page.wait(&format!(
-        "JSON.stringify({shown}) === JSON.stringify({})",
-        json!(fingerprints)
-    ));
+    page.wait(&format!("JSON.stringify({shown}) === JSON.stringify({})", json!(fingerprints)));
     page.wait(is_ready);
     // Its links say how far they reach, and there is a way back.
     press(&page, "share");
@@ -379,14 +312,8 @@ pub(super) fn the_playground_of_every_build_simulates_here() {
 
 pub(super) fn the_playground_runs_under_its_policy() {
     let room = Room::new("playground");
-    let server = room.serve(&format!(
-        " --playground {}",
-        Need::Playground.path().display()
-    ));
-    let page = room.browser.open(
-        &format!("{}playground/#lesson=incast", server.address),
-        WIDE,
-    );
+    let server = room.serve(&format!(" --playground {}", Need::Playground.path().display()));
+    let page = room.browser.open(&format!("{}playground/#lesson=incast", server.address), WIDE);
     page.wait(
         "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined",
     );

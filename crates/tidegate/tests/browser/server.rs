@@ -95,10 +95,7 @@ impl Room {
         let mut address = String::new();
         let mut output = BufReader::new(process.stdout.take().unwrap());
         output.read_line(&mut address).unwrap();
-        Server {
-            process,
-            address: address.trim().to_owned(),
-        }
+        Server { process, address: address.trim().to_owned() }
     }
 
     /// All files of a results folder but the log, whose times differ.

@@ -16,10 +16,7 @@ fn wrong(name: &str, text: &str) {
     ran.ended(2);
     assert_eq!(ran.stderr, checked.stderr, "`run` says the same as `check`");
     assert_eq!(ran.stdout, "");
-    assert!(
-        !room.path().join("tidegate-results").exists(),
-        "nothing is begun"
-    );
+    assert!(!room.path().join("tidegate-results").exists(), "nothing is begun");
 }
 
 #[test]
@@ -44,18 +41,12 @@ fn an_unknown_scheme() {
 
 #[test]
 fn a_negative_rate() {
-    wrong(
-        "negative-rate",
-        &TINY.replace("hosts = 4", "hosts = 4\nhost_rate = \"-1Gbps\""),
-    );
+    wrong("negative-rate", &TINY.replace("hosts = 4", "hosts = 4\nhost_rate = \"-1Gbps\""));
 }
 
 #[test]
 fn hosts_that_cannot_be_reached() {
-    wrong(
-        "unreachable-host",
-        &TINY.replace("to = \"3\"", "to = \"17\""),
-    );
+    wrong("unreachable-host", &TINY.replace("to = \"3\"", "to = \"17\""));
 }
 
 #[test]
@@ -68,16 +59,14 @@ fn a_file_that_does_not_exist() {
 #[test]
 fn an_override_that_cannot_be() {
     let room = Room::with_tiny("override");
-    room.run("run tiny.toml --set switch.buffer.limt=60KB")
-        .is("wrong-override");
+    room.run("run tiny.toml --set switch.buffer.limt=60KB").is("wrong-override");
     room.run("run tiny.toml --set nonsense").ended(2);
 }
 
 #[test]
 fn a_baseline_that_is_no_point() {
     let room = Room::with_tiny("baseline");
-    room.run("run tiny.toml --quiet --baseline codel")
-        .is("wrong-baseline");
+    room.run("run tiny.toml --quiet --baseline codel").is("wrong-baseline");
 }
 
 #[test]
@@ -99,10 +88,7 @@ fn a_trace_of_a_flow_that_does_not_exist() {
         );
         assert!(said.stderr.contains(&expected), "{}", said.stderr);
     }
-    assert!(
-        !room.path().join("tidegate-results").exists(),
-        "nothing is begun"
-    );
+    assert!(!room.path().join("tidegate-results").exists(), "nothing is begun");
     let live = room.run("run tiny.toml --on live --trace 0");
     live.ended(2);
     assert!(live.stderr.contains("tcpdump"), "{}", live.stderr);
@@ -122,17 +108,10 @@ fn words_that_are_no_command() {
 fn a_full_disk_behind_standard_output() {
     let room = Room::new("full");
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let output = room
-        .command(&["list"])
-        .stdout(Stdio::from(full))
-        .output()
-        .unwrap();
+    let output = room.command(&["list"]).stdout(Stdio::from(full)).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.starts_with("error: standard output: No space left"),
-        "{stderr}"
-    );
+    assert!(stderr.starts_with("error: standard output: No space left"), "{stderr}");
 }
 
 /// A copy of the program in a folder of its own, and what it says with nothing on the path.
@@ -165,15 +144,9 @@ fn without_the_program_for_the_kernel_it_is_said_what_to_build() {
     // With it, it gets the same words.
     let program = room.path().join("tidegate-host");
     let write = r#"printf '#!/bin/sh\necho "$@"\nexit 7\n' > "$0" && chmod 755 "$0""#;
-    let sh = Command::new("sh")
-        .args(["-c", write])
-        .arg(&program)
-        .status();
+    let sh = Command::new("sh").args(["-c", write]).arg(&program).status();
     assert!(sh.unwrap().success());
-    let said = alone(
-        &room,
-        &["host", "load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"],
-    );
+    let said = alone(&room, &["host", "load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"]);
     said.ended(7);
     assert_eq!(said.stdout, "load tg_dctcp --set gain=1/8 --dry-run\n");
 }
@@ -185,26 +158,11 @@ fn a_file_that_never_ends_is_refused_by_name_and_limit() {
     room.write("sizes.toml", &sizes);
     room.write("list.toml", "[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"list\"\nfile = \"/dev/zero\"\n");
     for (line, said) in [
-        (
-            "run /dev/zero",
-            "`/dev/zero` cannot be read: it is longer than 4 MiB",
-        ),
-        (
-            "run sizes.toml",
-            "`/dev/zero` cannot be read: it is longer than 64 MiB",
-        ),
-        (
-            "run list.toml",
-            "`/dev/zero` cannot be read: it is longer than 64 MiB",
-        ),
-        (
-            "plan /dev/zero",
-            "`/dev/zero` cannot be read: it is longer than 64 MiB",
-        ),
-        (
-            "plan web --current /dev/zero",
-            "`/dev/zero` cannot be read: it is longer than 64 MiB",
-        ),
+        ("run /dev/zero", "`/dev/zero` cannot be read: it is longer than 4 MiB"),
+        ("run sizes.toml", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
+        ("run list.toml", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
+        ("plan /dev/zero", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
+        ("plan web --current /dev/zero", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
     ] {
         let ran = room.run(line);
         ran.ended(2);

@@ -30,35 +30,20 @@ fn fields(room: &Room, file: &str, names: &[&str]) -> Vec<Vec<String>> {
 fn tshark_reads_the_links_of_a_run_with_its_marks() {
     let room = Room::with_tiny("capture");
     room.run(&format!("{ONE} --out plain --quiet")).ended(0);
-    let said = room.run(&format!(
-        "{ONE} --out out --capture both.pcapng --at switch0>host3,host3>switch0"
-    ));
+    let said = room
+        .run(&format!("{ONE} --out out --capture both.pcapng --at switch0>host3,host3>switch0"));
     said.ended(0);
-    assert!(
-        room.results("out") == room.results("plain"),
-        "a capture changes results"
-    );
+    assert!(room.results("out") == room.results("plain"), "a capture changes results");
 
-    let names = [
-        "frame.interface_name",
-        "frame.time_epoch",
-        "ip.dsfield.ecn",
-        "_ws.malformed",
-    ];
+    let names = ["frame.interface_name", "frame.time_epoch", "ip.dsfield.ecn", "_ws.malformed"];
     let rows = fields(&room, "both.pcapng", &names);
     said.reports(&format!("{} packets in both.pcapng", rows.len()));
     let of = |link: &str| rows.iter().filter(|row| row[0] == link).count();
     let (there, back) = (of("switch0>host3"), of("host3>switch0"));
     assert!(there > 100 && back > 100 && there + back == rows.len());
-    assert!(
-        rows.iter().all(|row| row[3].is_empty()),
-        "malformed packets"
-    );
+    assert!(rows.iter().all(|row| row[3].is_empty()), "malformed packets");
     assert!(rows.is_sorted_by(|a, b| a[1] <= b[1]), "out of time order");
-    assert!(
-        rows.iter()
-            .all(|row| row[1].split('.').next_back().unwrap().len() == 9)
-    );
+    assert!(rows.iter().all(|row| row[1].split('.').next_back().unwrap().len() == 9));
 
     // The marks of the port are the CE packets of its link.
     let run = fs::read_dir(room.path().join("out/runs")).unwrap().next();
@@ -66,9 +51,7 @@ fn tshark_reads_the_links_of_a_run_with_its_marks() {
     let record: serde_json::Value = serde_json::from_str(&text).unwrap();
     let marks = record["counters"]["marks"].as_object().unwrap();
     let marks: u64 = marks.values().map(|count| count.as_u64().unwrap()).sum();
-    let ce = rows
-        .iter()
-        .filter(|row| row[0] == "switch0>host3" && row[2] == "3");
+    let ce = rows.iter().filter(|row| row[0] == "switch0>host3" && row[2] == "3");
     assert!(marks > 0);
     assert_eq!(ce.count() as u64, marks);
 }
@@ -104,16 +87,10 @@ fn a_capture_that_cannot_be_is_refused_before_anything_runs() {
             "links: host0>switch0, switch0>host0, ",
         ],
     );
-    refused(
-        &format!("{ONE} {capture} switch0"),
-        &["in a shell the name needs quotes"],
-    );
+    refused(&format!("{ONE} {capture} switch0"), &["in a shell the name needs quotes"]);
     refused(
         &format!("run tiny.toml {capture} all"),
-        &[
-            "a capture is of one run, and tiny.toml has 4 runs",
-            "--set runs=1 --set seed=1",
-        ],
+        &["a capture is of one run, and tiny.toml has 4 runs", "--set runs=1 --set seed=1"],
     );
     refused(
         &format!("{ONE} --capture there.pcapng --at all"),
@@ -123,24 +100,15 @@ fn a_capture_that_cannot_be_is_refused_before_anything_runs() {
         &format!("run tiny.toml tiny.toml {capture} all"),
         &["--capture writes one run, and 2 files are given"],
     );
-    refused(
-        &format!("{ONE} {capture} all --resume"),
-        &["cannot be used with"],
-    );
-    refused(
-        &format!("{ONE} {capture} all --trace 0"),
-        &["cannot be used with"],
-    );
+    refused(&format!("{ONE} {capture} all --resume"), &["cannot be used with"]);
+    refused(&format!("{ONE} {capture} all --trace 0"), &["cannot be used with"]);
     refused(
         &format!("{ONE} {capture} all --set observe.trace=0"),
         &["a run is captured or traced, not both"],
     );
     refused(&format!("{ONE} --capture new.pcapng"), &["--at"]);
     assert!(!room.path().join("new.pcapng").exists());
-    assert_eq!(
-        fs::read(room.path().join("there.pcapng")).unwrap(),
-        b"precious"
-    );
+    assert_eq!(fs::read(room.path().join("there.pcapng")).unwrap(), b"precious");
     refused(
         &format!("{ONE} --capture nowhere/new.pcapng --at all"),
         &["cannot write the capture nowhere/new.pcapng: there is no folder nowhere"],

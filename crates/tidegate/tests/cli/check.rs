@@ -34,10 +34,7 @@ fn what_is_resolved_can_be_checked_again_and_names_its_lists() {
         writeln!(flows, "{number},{number}e-6,0,1,100").unwrap();
     }
     room.write("flows.csv", &flows);
-    room.write(
-        "list.toml",
-        "[[traffic]]\nkind = \"list\"\nfile = \"flows.csv\"\n",
-    );
+    room.write("list.toml", "[[traffic]]\nkind = \"list\"\nfile = \"flows.csv\"\n");
     let resolved = room.run("check list.toml --resolved");
     resolved.ended(0);
     assert!(resolved.stdout.lines().count() < 200, "{}", resolved.stdout);
@@ -57,11 +54,7 @@ fn all_mistakes_are_shown_at_once() {
     room.write("wrong.toml", &text);
     let said = room.run("check wrong.toml");
     said.ended(1);
-    for part in [
-        "unknown key `host`",
-        "`much` cannot be read",
-        "`load` is 70",
-    ] {
+    for part in ["unknown key `host`", "`much` cannot be read", "`load` is 70"] {
         said.reports(part);
     }
     let json = room.run("check wrong.toml --json");
@@ -125,10 +118,7 @@ fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
 #[test]
 fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
     let room = Room::new("other-link");
-    room.write(
-        "slow.toml",
-        &TINY.replace("load = 0.7", "load = 0.7\nlink = \"1Gbps\""),
-    );
+    room.write("slow.toml", &TINY.replace("load = 0.7", "load = 0.7\nlink = \"1Gbps\""));
     let said = room.run("check slow.toml");
     said.ended(0);
     said.reports("a part of 1Gbps (`link`), and the hosts' cables have 10Gbps");

@@ -9,19 +9,14 @@ use crate::program::{Room, Said, TINY};
 fn tunable() -> String {
     let whole = TINY.split("\n[sweep]").next().unwrap();
     let marking = "[switch]\nmarking = { kind = \"tcn\", threshold = \"20us\" }\n";
-    whole
-        .replace("runs = 2\n", "")
-        .replace("[switch]\n", marking)
+    whole.replace("runs = 2\n", "").replace("[switch]\n", marking)
 }
 
 #[test]
 fn an_engine_that_is_not_installed_is_named() {
     let room = Room::with_tiny("engine-missing");
     for (words, problem) in [
-        (
-            "run tiny.toml --engine slurm",
-            "Slurm is not installed here: there is no `sbatch`",
-        ),
+        ("run tiny.toml --engine slurm", "Slurm is not installed here: there is no `sbatch`"),
         (
             "reproduce tcn-f2 --quick --engine slurm",
             "Slurm is not installed here: there is no `sbatch`",
@@ -49,22 +44,10 @@ fn an_engine_that_is_not_installed_is_named() {
 fn what_an_engine_cannot_do_is_refused() {
     let room = Room::with_tiny("engine-refused");
     for (line, problem) in [
-        (
-            "run tiny.toml tiny.toml --engine slurm",
-            "an engine runs one scenario at a time",
-        ),
-        (
-            "run tiny.toml --on live --engine slurm",
-            "a testbed has real packets",
-        ),
-        (
-            "run tiny.toml --engine slurm --shard 1/2",
-            "cannot be used with",
-        ),
-        (
-            "run tiny.toml --engine slurm --engine-option --array=1-9",
-            "is given by tidegate itself",
-        ),
+        ("run tiny.toml tiny.toml --engine slurm", "an engine runs one scenario at a time"),
+        ("run tiny.toml --on live --engine slurm", "a testbed has real packets"),
+        ("run tiny.toml --engine slurm --shard 1/2", "cannot be used with"),
+        ("run tiny.toml --engine slurm --engine-option --array=1-9", "is given by tidegate itself"),
         ("run tiny.toml --engine slurm --chunk 0", "above zero"),
         ("run tiny.toml --learn x", "required arguments"),
         ("run tiny.toml --engine pbs", "invalid value 'pbs'"),
@@ -83,8 +66,7 @@ fn what_an_engine_cannot_do_is_refused() {
 #[test]
 fn local_is_the_engine_of_this_machine() {
     let room = Room::with_tiny("engine-local");
-    room.run("run tiny.toml --engine local --out one --quiet")
-        .ended(0);
+    room.run("run tiny.toml --engine local --out one --quiet").ended(0);
     room.run("run tiny.toml --out other --quiet").ended(0);
     assert!(room.results("one") == room.results("other"));
 }

@@ -31,49 +31,24 @@ fn a_plan_is_verified_and_the_same_page_comes_out_again() {
     let said = room.run(&format!("{line} a"));
     let evidence = &json(&said)["evidence"];
     let settings = evidence["settings"].as_array().unwrap();
-    let labels: Vec<_> = settings
-        .iter()
-        .map(|row| row["setting"].as_str().unwrap())
-        .collect();
+    let labels: Vec<_> = settings.iter().map(|row| row["setting"].as_str().unwrap()).collect();
     assert_eq!(labels, ["formula", "today", "half", "double"]);
     for row in settings {
         let small = &row["measures"]["p99-small"];
-        assert!(
-            small["value"].as_f64().unwrap() > 40e-6 && small["unit"] == "s",
-            "{row}"
-        );
+        assert!(small["value"].as_f64().unwrap() > 40e-6 && small["unit"] == "s", "{row}");
         assert!(small["low"].as_f64() < small["high"].as_f64());
     }
     // Queues are as long as they may be: 1 MB is 28 times the formula's 36 KB.
-    let queue = |row: usize| {
-        settings[row]["measures"]["queue"]["value"]
-            .as_f64()
-            .unwrap()
-    };
-    assert!(
-        queue(1) > 3.0 * queue(0),
-        "today {} formula {}",
-        queue(1),
-        queue(0)
-    );
-    assert!(
-        queue(2) < queue(0) && queue(0) < queue(3),
-        "half, formula, double"
-    );
+    let queue = |row: usize| settings[row]["measures"]["queue"]["value"].as_f64().unwrap();
+    assert!(queue(1) > 3.0 * queue(0), "today {} formula {}", queue(1), queue(0));
+    assert!(queue(2) < queue(0) && queue(0) < queue(3), "half, formula, double");
     // A formula that loses is a check that failed.
-    let loses = !evidence["formula_loses_against"]
-        .as_array()
-        .unwrap()
-        .is_empty();
+    let loses = !evidence["formula_loses_against"].as_array().unwrap().is_empty();
     assert_eq!(said.code, Some(i32::from(loses)), "{}", said.stderr);
     assert_eq!(room.run(&format!("{line} b --jobs 1")).stdout, said.stdout);
     let page = |folder: &str| fs::read(room.path().join(folder).join("plan.html")).unwrap();
     assert!(page("a") == page("b"), "the pages differ");
-    assert!(
-        String::from_utf8(page("a"))
-            .unwrap()
-            .contains("99th percentile of small flows")
-    );
+    assert!(String::from_utf8(page("a")).unwrap().contains("99th percentile of small flows"));
 }
 
 #[test]
@@ -84,16 +59,8 @@ fn evidence_fits_the_screen_and_has_units() {
     for line in said.stdout.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
-    assert!(
-        said.stdout.contains(" µs") && said.stdout.contains("Gbps"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        room.path()
-            .join("tidegate-results/star-verify/plan.html")
-            .is_file()
-    );
+    assert!(said.stdout.contains(" µs") && said.stdout.contains("Gbps"), "{}", said.stdout);
+    assert!(room.path().join("tidegate-results/star-verify/plan.html").is_file());
 }
 
 #[test]
@@ -106,8 +73,7 @@ fn what_was_run_for_evidence_is_not_run_again() {
     let again = room.run(&format!("{line} --resume"));
     again.reports("1 run, results in out");
     assert_eq!(again.stdout, whole.stdout);
-    room.run("plan star.toml --verify --runs 3 --size 0.01 --results out --resume")
-        .ended(2);
+    room.run("plan star.toml --verify --runs 3 --size 0.01 --results out --resume").ended(2);
     room.run("plan star.toml --runs 3").ended(2);
 }
 
@@ -176,8 +142,7 @@ fn a_scenario_is_tuned_too() {
     let said = room.run("tune tiny.toml --vary switch.marking.depth=1,2");
     said.ended(2);
     said.reports("the scenario has no such key");
-    room.run("tune tiny.toml")
-        .reports("a scenario needs --vary");
+    room.run("tune tiny.toml").reports("a scenario needs --vary");
 }
 
 #[test]
@@ -188,19 +153,11 @@ fn what_cannot_be_searched_is_named_with_what_can() {
         ("--within drops", "no `<` or `>`", "METRIC<LIMIT"),
         ("--vary scale", "there is no `=`", "KEY=a..b"),
         ("--vary depth=1,2", "no such key", "keys are scale"),
-        (
-            "--vary scale=1,2 --vary scale=3",
-            "given twice",
-            "all its values",
-        ),
+        ("--vary scale=1,2 --vary scale=3", "given twice", "all its values"),
         ("--vary scale=1", "what the formula says", "more values"),
         ("--budget 0", "is no budget", "runs such as 200"),
         ("--budget soon", "is no budget", "10min"),
-        (
-            "--budget 5",
-            "5 runs is too few for 8 candidates",
-            "--budget 15",
-        ),
+        ("--budget 5", "5 runs is too few for 8 candidates", "--budget 15"),
         ("--load 2", "`2` is no load", "0.3,0.5,0.8"),
         ("--size 0", "--size 0", "above 0"),
         ("--for speed", "p99-small", "no-drops"),
@@ -210,10 +167,7 @@ fn what_cannot_be_searched_is_named_with_what_can() {
         said.reports(why);
         said.reports(hint);
     }
-    assert!(
-        !room.path().join("tidegate-results").exists(),
-        "nothing has run"
-    );
+    assert!(!room.path().join("tidegate-results").exists(), "nothing has run");
 }
 
 /// Flows that are far too small for a threshold of 360 KB.
@@ -266,9 +220,5 @@ fn a_lossy_and_a_lossless_profile_of_today_are_simulated_together() {
          --quiet --json",
     );
     let settings = &json(&said)["evidence"]["settings"];
-    assert_eq!(
-        settings[1]["mark_at"], "40-80 KB 5%, 40-160 KB 20%",
-        "{}",
-        said.stderr
-    );
+    assert_eq!(settings[1]["mark_at"], "40-80 KB 5%, 40-160 KB 20%", "{}", said.stderr);
 }

@@ -15,8 +15,7 @@ fn a_folder_that_exists_is_not_written_to() {
     room.run("run tiny.toml --out out").is("folder-exists");
     room.run("run tiny.toml --out done --quiet").ended(0);
     let before = room.results("done");
-    room.run("run tiny.toml --out done")
-        .is("folder-has-results");
+    room.run("run tiny.toml --out done").is("folder-has-results");
     assert!(room.results("done") == before);
 }
 
@@ -28,11 +27,7 @@ fn a_folder_that_cannot_be_made_keeps_nothing() {
     let said = room.run("run tiny.toml --out link/out");
     said.ended(2);
     said.reports("hint: nothing has run; give another folder with --out");
-    assert!(
-        !said.stderr.contains("finished are kept"),
-        "{}",
-        said.stderr
-    );
+    assert!(!said.stderr.contains("finished are kept"), "{}", said.stderr);
 }
 
 #[test]
@@ -59,8 +54,7 @@ fn a_folder_that_another_program_fills_is_left_alone() {
 fn a_folder_of_another_scenario_is_not_resumed() {
     let room = Room::with_tiny("other");
     room.run("run tiny.toml --out out --quiet").ended(0);
-    room.run("run tiny.toml --out out --resume --seed 5")
-        .is("folder-of-another");
+    room.run("run tiny.toml --out out --resume --seed 5").is("folder-of-another");
     room.run("run tiny.toml --out nowhere --resume").ended(2);
     room.run("run tiny.toml --resume").is("nothing-to-resume");
 }
@@ -78,8 +72,7 @@ fn a_half_written_folder_is_made_whole() {
     let report = room.run("report out --quiet");
     report.ended(0);
     report.reports("warning: 2 runs");
-    room.run("run tiny.toml --out out --resume --quiet")
-        .ended(0);
+    room.run("run tiny.toml --out out --resume --quiet").ended(0);
     assert!(room.results("out") == whole, "the resumed folder differs");
 }
 
@@ -98,11 +91,7 @@ fn folders_are_compared() {
     room.run("run tiny.toml --out b --quiet --seed 7").ended(0);
     let said = room.run("report a b --quiet --out both.html");
     said.ended(0);
-    assert!(
-        said.stdout.contains("a: tcn") && said.stdout.contains("b: tcn"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("a: tcn") && said.stdout.contains("b: tcn"), "{}", said.stdout);
     assert!(room.path().join("both.html").is_file());
     // What tells the folders apart is enough.
     assert!(!said.stdout.contains("(2)"), "{}", said.stdout);
@@ -148,8 +137,7 @@ fn a_report_elsewhere_only_reads_its_folder() {
 #[test]
 fn figures_are_written_on_request() {
     let room = Room::with_tiny("figures");
-    room.run("run tiny.toml --out out --quiet --figures")
-        .ended(0);
+    room.run("run tiny.toml --out out --quiet --figures").ended(0);
     let names = fs::read_dir(room.path().join("out/figures")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names = names.collect::<Vec<_>>();
@@ -159,8 +147,7 @@ fn figures_are_written_on_request() {
     }
     let drawing = room.path().join("out/figures/fct-mean.svg");
     let titled = fs::read_to_string(&drawing).unwrap();
-    room.run("report out --quiet --figures --no-titles")
-        .ended(0);
+    room.run("report out --quiet --figures --no-titles").ended(0);
     let bare = fs::read_to_string(&drawing).unwrap();
     assert!(titled.contains("font-weight=\"bold\"") && !bare.contains("font-weight=\"bold\""));
     room.run("report out --no-titles").ended(2);
@@ -170,8 +157,7 @@ fn figures_are_written_on_request() {
 fn a_traced_flow_is_drawn_and_changes_no_result() {
     let room = Room::with_tiny("traced");
     room.run("run tiny.toml --out plain --quiet").ended(0);
-    room.run("run tiny.toml --out traced --quiet --trace 0")
-        .ended(0);
+    room.run("run tiny.toml --out traced --quiet --trace 0").ended(0);
     let flows = |folder: &str| {
         let mut files = room.results(folder);
         files.retain(|(path, _)| path.ends_with("flows.parquet"));
@@ -187,10 +173,7 @@ fn a_traced_flow_is_drawn_and_changes_no_result() {
     let names: Vec<String> = names.collect();
     for what in ["sequence", "window", "rto", "rtt", "queue-packets"] {
         let begin = format!("time-{what}");
-        assert!(
-            names.iter().any(|name| name.starts_with(&begin)),
-            "{names:?}"
-        );
+        assert!(names.iter().any(|name| name.starts_with(&begin)), "{names:?}");
     }
     let page = fs::read_to_string(room.path().join("traced/report.html")).unwrap();
     assert!(page.contains("Time and sequence"));
@@ -256,9 +239,7 @@ fn a_run_that_stalls_is_reported_and_the_rest_go_on() {
 #[test]
 fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     let room = Room::new("ctrl-c");
-    let longer = TINY
-        .replace("runs = 2", "runs = 10")
-        .replace("flows = 100", "flows = 400");
+    let longer = TINY.replace("runs = 2", "runs = 10").replace("flows = 100", "flows = 400");
     room.write("tiny.toml", &longer);
     room.run("run tiny.toml --out whole --quiet").ended(0);
     let second = room.path().join("out/runs/tcn-s2");
@@ -271,32 +252,22 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     for scheme in ["tcn", "none"] {
         assert!(said.stdout.contains(scheme), "{}", said.stdout);
     }
-    assert!(
-        said.stdout.contains("report: out/report.html"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("report: out/report.html"), "{}", said.stdout);
     let page = fs::read_to_string(room.path().join("out/report.html")).unwrap();
     assert!(page.contains(" of 20 runs</span>"));
     let hint = "`tidegate run tiny.toml --out out --resume`";
     said.reports(hint);
     let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
     assert!((2..20).contains(&kept), "{kept} runs");
-    room.run("run tiny.toml --out out --resume --quiet")
-        .ended(0);
-    assert!(
-        room.results("out") == room.results("whole"),
-        "the resumed folder differs"
-    );
+    room.run("run tiny.toml --out out --resume --quiet").ended(0);
+    assert!(room.results("out") == room.results("whole"), "the resumed folder differs");
 }
 
 #[test]
 fn the_number_of_jobs_changes_no_byte_of_the_folder() {
     let room = Room::with_tiny("jobs");
-    room.run("run tiny.toml --out one --jobs 1 --quiet")
-        .ended(0);
-    room.run("run tiny.toml --out four --jobs 4 --quiet")
-        .ended(0);
+    room.run("run tiny.toml --out one --jobs 1 --quiet").ended(0);
+    room.run("run tiny.toml --out four --jobs 4 --quiet").ended(0);
     assert!(room.results("one") == room.results("four"));
 }
 
@@ -328,9 +299,7 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
     let room = Room::with_tiny("shards");
     room.run("run tiny.toml --out whole --quiet").ended(0);
     for number in 1..=3 {
-        let said = room.run(&format!(
-            "run tiny.toml --shard {number}/3 --out part{number}"
-        ));
+        let said = room.run(&format!("run tiny.toml --shard {number}/3 --out part{number}"));
         said.ended(0);
         said.reports(&format!("shard {number}/3: "));
     }
@@ -339,13 +308,9 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
     incomplete.reports("is missing");
     assert!(!room.path().join("bad").exists());
     room.run("merge part1 part2 part3 --out joined").ended(0);
-    assert!(
-        room.results("joined") == room.results("whole"),
-        "the joined folder differs"
-    );
+    assert!(room.results("joined") == room.results("whole"), "the joined folder differs");
     // Run twice, and with what was learnt: the same runs in other slices.
-    room.run("run tiny.toml --shard 1/3 --out part1 --resume")
-        .ended(0);
+    room.run("run tiny.toml --shard 1/3 --out part1 --resume").ended(0);
     for number in 1..=2 {
         room.run(&format!(
             "run tiny.toml --shard {number}/2 --learn whole --out half{number} --quiet"
@@ -353,20 +318,15 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
         .ended(0);
     }
     room.run("merge half1 half2 part1 --out again").ended(0);
-    assert!(
-        room.results("again") == room.results("whole"),
-        "the joined folder differs"
-    );
+    assert!(room.results("again") == room.results("whole"), "the joined folder differs");
 }
 
 #[test]
 fn what_cannot_be_joined_is_named() {
     let room = Room::with_tiny("shards-wrong");
-    room.run("run tiny.toml --shard 5/4")
-        .reports("there is no shard 5 of 4");
+    room.run("run tiny.toml --shard 5/4").reports("there is no shard 5 of 4");
     room.run("run tiny.toml --out one --quiet").ended(0);
-    room.run("run tiny.toml --seed 9 --out other --quiet")
-        .ended(0);
+    room.run("run tiny.toml --seed 9 --out other --quiet").ended(0);
     let said = room.run("merge one other --out joined");
     said.ended(2);
     said.reports("the first seed is");
@@ -374,9 +334,7 @@ fn what_cannot_be_joined_is_named() {
     // The same run with other bytes.
     room.run("run tiny.toml --out two --quiet").ended(0);
     let run = room.path().join("two/runs/tcn-s1/run.json");
-    let text = fs::read_to_string(&run)
-        .unwrap()
-        .replacen("\"seed\": \"1\"", "\"seed\": \"7\"", 1);
+    let text = fs::read_to_string(&run).unwrap().replacen("\"seed\": \"1\"", "\"seed\": \"7\"", 1);
     fs::write(&run, text).unwrap();
     let said = room.run("merge one two --out joined");
     said.ended(2);
@@ -393,11 +351,9 @@ fn a_damaged_duplicate_is_named_wherever_it_stands_and_leaves_no_folder() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, bytes).unwrap();
-    for line in [
-        "merge good bad --out whole",
-        "merge bad good --out whole",
-        "merge bad --out whole",
-    ] {
+    for line in
+        ["merge good bad --out whole", "merge bad good --out whole", "merge bad --out whole"]
+    {
         let said = room.run(line);
         said.ended(2);
         said.reports("bad/runs/tcn-s1/flows.parquet is damaged: its bytes have changed");

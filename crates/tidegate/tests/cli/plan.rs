@@ -34,10 +34,7 @@ fn the_guide_shows_what_the_program_prints() {
         let said = at_80_columns(&room, line);
         let printed = format!("{}{}", said.stdout, said.stderr);
         for part in expected.split("…\n") {
-            assert!(
-                printed.contains(part),
-                "{line}\nnot printed:\n{part}\nbut:\n{printed}"
-            );
+            assert!(printed.contains(part), "{line}\nnot printed:\n{part}\nbut:\n{printed}");
         }
         blocks += 1;
     }
@@ -52,11 +49,7 @@ fn the_answer_fits_the_screen_and_the_page_is_the_same_to_the_byte() {
     said.ended(0);
     let widest = said.stdout.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{}", said.stdout);
-    assert!(
-        said.stdout.contains("45 KB") && said.stdout.contains("TCN §2.1"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("45 KB") && said.stdout.contains("TCN §2.1"), "{}", said.stdout);
     at_80_columns(&room, "plan net.toml --out b.html --current 1MiB/2MiB/5%").ended(0);
     let page = |name: &str| fs::read_to_string(room.path().join(name)).unwrap();
     assert_eq!(page("a.html"), page("b.html"));
@@ -83,51 +76,29 @@ fn a_configuration_alone_goes_to_standard_output() {
     let said = room.run("plan net.toml --emit sonic");
     said.ended(0);
     let tables: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!(
-        tables["WRED_PROFILE"]["TIDEGATE_Q0_25G"]["green_min_threshold"],
-        "45000"
-    );
+    assert_eq!(tables["WRED_PROFILE"]["TIDEGATE_Q0_25G"]["green_min_threshold"], "45000");
     assert!(said.stderr.contains("note: "), "{}", said.stderr);
     // What was written is read back as what the formula says.
     room.write("config_db.json", &said.stdout);
     let again = room.run("plan net.toml --current config_db.json");
-    assert!(
-        again.stdout.contains("as the formula says"),
-        "{}",
-        again.stdout
-    );
+    assert!(again.stdout.contains("as the formula says"), "{}", again.stdout);
     let patch = room.run("plan net.toml --emit sonic --patch --current config_db.json");
     assert_eq!(patch.stdout, "[]\n");
     for dialect in ["eos", "junos", "nvue", "nxos", "tc"] {
-        room.run(&format!("plan net.toml --emit {dialect} --quiet"))
-            .ended(0);
+        room.run(&format!("plan net.toml --emit {dialect} --quiet")).ended(0);
     }
     let refused = room.run("plan net.toml --emit nvue --scheme tcn");
     refused.ended(2);
     assert!(refused.stdout.is_empty());
-    assert!(
-        refused.stderr.contains("the nearest is queue-red"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("the nearest is queue-red"), "{}", refused.stderr);
 }
 
 #[test]
 fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
     let room = Room::new("plan-bad");
     let cases = [
-        (
-            "base = \"20us\"",
-            "base = \"0us\"",
-            "a round-trip time of zero",
-            "net.toml:3:16",
-        ),
-        (
-            "16MB",
-            "16KB",
-            "a buffer of 16KB is smaller than one threshold, 45KB",
-            "net.toml:2:21",
-        ),
+        ("base = \"20us\"", "base = \"0us\"", "a round-trip time of zero", "net.toml:3:16"),
+        ("16MB", "16KB", "a buffer of 16KB is smaller than one threshold, 45KB", "net.toml:2:21"),
         (
             "buffer = \"16MB\"",
             "chip = \"trident33\"",
@@ -140,27 +111,15 @@ fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
         let said = room.run("plan net.toml");
         said.ended(2);
         let parts = [message, place, "^^^", "help: "];
-        assert!(
-            parts.iter().all(|part| said.stderr.contains(part)),
-            "{}",
-            said.stderr
-        );
+        assert!(parts.iter().all(|part| said.stderr.contains(part)), "{}", said.stderr);
     }
     let weights = "[[queue]]\nweight = 50\n[[queue]]\nweight = 49\n";
     room.write("net.toml", &format!("{NETWORK}{weights}"));
     let said = room.run("plan net.toml");
     said.ended(2);
-    assert!(
-        said.stderr
-            .contains("the weights sum to 99, not to 100: 50 + 49"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("the weights sum to 99, not to 100: 50 + 49"), "{}", said.stderr);
     room.write("flows.csv", "id,start_s,src,dst,bytes\na,0,0,8,1000\n");
-    room.write(
-        "net.toml",
-        &format!("{NETWORK}traffic = {{ trace = \"flows.csv\" }}\n"),
-    );
+    room.write("net.toml", &format!("{NETWORK}traffic = {{ trace = \"flows.csv\" }}\n"));
     let said = room.run("plan net.toml");
     said.ended(2);
     assert!(said.stderr.contains("flows.csv:2:1"), "{}", said.stderr);
@@ -171,20 +130,13 @@ fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
     assert!(said.stderr.contains("notes.txt:1:1"), "{}", said.stderr);
     let said = room.run("plan nothing.toml");
     said.ended(2);
-    assert!(
-        said.stderr.contains("web, storage, training"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("web, storage, training"), "{}", said.stderr);
 }
 
 #[test]
 fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_change() {
     let room = Room::new("plan-none");
-    room.write(
-        "net.toml",
-        &NETWORK.replace("16MB\", alpha = 1", "100KB\", alpha = \"1/8\""),
-    );
+    room.write("net.toml", &NETWORK.replace("16MB\", alpha = 1", "100KB\", alpha = \"1/8\""));
     let said = room.run("plan net.toml");
     said.ended(1);
     let parts = [
@@ -194,18 +146,10 @@ fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_cha
         "a round trip of at most 4.93 µs",
         "never",
     ];
-    assert!(
-        parts.iter().all(|part| said.stdout.contains(part)),
-        "{}",
-        said.stdout
-    );
+    assert!(parts.iter().all(|part| said.stdout.contains(part)), "{}", said.stdout);
     let said = room.run("plan net.toml --emit eos");
     said.ended(2);
-    assert!(
-        said.stderr.contains("what would have to change: "),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("what would have to change: "), "{}", said.stderr);
 }
 
 /// A switch of four ports with a lossless queue 3: PFC and a headroom of 300,000 B.
@@ -275,9 +219,7 @@ fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
     // One profile in place, and nothing else.
     let operations: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
     let is_of_profile = |one: &serde_json::Value| {
-        one["path"]
-            .as_str()
-            .is_some_and(|path| path.starts_with("/WRED_PROFILE/WRED/"))
+        one["path"].as_str().is_some_and(|path| path.starts_with("/WRED_PROFILE/WRED/"))
     };
     assert!(operations.iter().all(is_of_profile), "{}", said.stdout);
     let summary = "patch: WRED_PROFILE: changes 1 row";
@@ -289,34 +231,18 @@ fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
     assert!(!said.stdout.contains(xoff), "{}", said.stdout);
     let kept = "kept: xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has ";
     assert!(said.stderr.contains(kept), "{}", said.stderr);
-    let said = room.run(&format!(
-        "{patch} --only buffers --headroom computed --allow-reduction"
-    ));
+    let said = room.run(&format!("{patch} --only buffers --headroom computed --allow-reduction"));
     said.ended(0);
     assert!(said.stdout.contains(xoff), "{}", said.stdout);
-    assert!(
-        said.stderr
-            .contains("reduced: headroom of priority group 3 falls"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("reduced: headroom of priority group 3 falls"), "{}", said.stderr);
     let said = room.run(&format!("{patch} --only pfc"));
     said.ended(0);
     let kept = "kept: pfc_enable of PORT_QOS_MAP stays 3,4; the plan has 3 (4 rows";
     assert!(said.stderr.contains(kept), "{}", said.stderr);
     let said = room.run(&format!("{patch} --only pfc --allow-reduction"));
     said.ended(0);
-    assert!(
-        said.stderr
-            .contains("reduced: PFC is switched off for priority 4"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("reduced: PFC is switched off for priority 4"), "{}", said.stderr);
     let said = room.run("plan net.toml --emit eos --only pfc");
     said.ended(2);
-    assert!(
-        said.stderr.contains("--only and --headroom are for SONiC"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("--only and --headroom are for SONiC"), "{}", said.stderr);
 }

@@ -65,10 +65,7 @@ impl Room {
     /// The program in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
-        command
-            .args(arguments)
-            .current_dir(&self.0)
-            .env_remove("NO_COLOR");
+        command.args(arguments).current_dir(&self.0).env_remove("NO_COLOR");
         command
     }
 
@@ -81,20 +78,14 @@ impl Room {
     /// Runs the program with these words until it is so far, and interrupts it then as Ctrl-C does.
     pub(crate) fn interrupted(&self, line: &str, is_so_far: impl Fn() -> bool) -> Said {
         let words = line.split(' ').collect::<Vec<_>>();
-        let mut child = self
-            .command(&words)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         while !is_so_far() && child.try_wait().unwrap().is_none() {
             #[expect(clippy::disallowed_methods, reason = "waits for another program")]
             std::thread::sleep(Duration::from_millis(2));
         }
         // A shell has a `kill` of its own.
-        let kill = Command::new("sh")
-            .args(["-c", &format!("kill -INT {}", child.id())])
-            .status();
+        let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
         assert!(kill.unwrap().success(), "`{line}` was over too soon");
         Said::new(line, &child.wait_with_output().unwrap())
     }
@@ -108,9 +99,7 @@ impl Room {
 /// A slow machine makes the program say how far it is.
 fn without_progress(stderr: &str) -> String {
     let lines = stderr.split_inclusive('\n');
-    lines
-        .filter(|line| !line.starts_with("progress: "))
-        .collect()
+    lines.filter(|line| !line.starts_with("progress: ")).collect()
 }
 
 /// What the program said, and how it ended.
@@ -134,9 +123,7 @@ impl Said {
     /// Compares all of it with a snapshot.
     #[track_caller]
     pub(crate) fn is(&self, snapshot: &str) {
-        let code = self
-            .code
-            .map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
+        let code = self.code.map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
         let found = format!(
             "$ tidegate {}\n--- exit {code}\n--- stdout\n{}--- stderr\n{}",
             self.line, self.stdout, self.stderr
@@ -157,13 +144,7 @@ impl Said {
 
     #[track_caller]
     pub(crate) fn ended(&self, code: i32) {
-        assert_eq!(
-            self.code,
-            Some(code),
-            "stdout:\n{}\nstderr:\n{}",
-            self.stdout,
-            self.stderr
-        );
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
     }
 
     /// That `text` is among what it said on standard error.

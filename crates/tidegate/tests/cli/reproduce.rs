@@ -62,30 +62,17 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
     assert_eq!(figure["version"], "quick");
     assert_eq!(figure["runs"], 2);
     let verdicts = figure["claims"].as_array().unwrap().iter();
-    let verdicts: Vec<&str> = verdicts
-        .map(|claim| claim["verdict"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        verdicts[1..],
-        ["not-reproduced", "not-testable"],
-        "{figure}"
-    );
+    let verdicts: Vec<&str> = verdicts.map(|claim| claim["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts[1..], ["not-reproduced", "not-testable"], "{figure}");
     assert!(["reproduced", "inconclusive", "not-reproduced"].contains(&verdicts[0]));
     let gallery = fs::read_to_string(room.path().join("out/index.html")).unwrap();
-    for part in [
-        "tiny-f1",
-        "a flow takes an hour",
-        "Completion times",
-        "no sound",
-        "traffic.0.flows=60",
-    ] {
+    for part in
+        ["tiny-f1", "a flow takes an hour", "Completion times", "no sound", "traffic.0.flows=60"]
+    {
         assert!(gallery.contains(part), "{part} is not in the gallery");
     }
     let page = fs::read_to_string(room.path().join("claims.md")).unwrap();
-    assert!(
-        page.contains("## tiny-f1") && page.contains("| a flow takes an hour |"),
-        "{page}"
-    );
+    assert!(page.contains("## tiny-f1") && page.contains("| a flow takes an hour |"), "{page}");
     assert!(room.path().join("out/tiny-f1/report.html").is_file());
 
     // What is there can be judged without running anything.
@@ -95,8 +82,7 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
     assert_eq!(again["figures"][0]["claims"], figure["claims"]);
     assert_eq!(again["figures"][0]["version"], "quick");
     // And is not written to.
-    room.run("reproduce figure.toml --quick --out out --quiet")
-        .ended(2);
+    room.run("reproduce figure.toml --quick --out out --quiet").ended(2);
 }
 
 #[test]
@@ -111,25 +97,15 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
     said.ended(0);
     let printed = parsed(&said.stdout);
     let figure = &printed["figures"][0];
-    assert_eq!(
-        (&figure["runs"], &figure["planned"]),
-        (&2.into(), &4.into())
-    );
+    assert_eq!((&figure["runs"], &figure["planned"]), (&2.into(), &4.into()));
     // The first claim compares with a point whose runs are gone, the second does not.
     let claim = &figure["claims"][0];
     assert_eq!(claim["note"], "2 runs that it rests on are not finished");
     assert_eq!(figure["claims"][1]["unfinished"], 0);
     let page = fs::read_to_string(room.path().join("claims.md")).unwrap();
-    assert!(
-        page.contains("| full, 2 of 4 runs finished | 2 |"),
-        "{page}"
-    );
+    assert!(page.contains("| full, 2 of 4 runs finished | 2 |"), "{page}");
     let said = room.run("reproduce figure.toml --from out --quiet");
-    assert!(
-        said.stdout.contains("version: full, 2 of 4 runs finished"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("version: full, 2 of 4 runs finished"), "{}", said.stdout);
     assert!(said.stdout.contains("  not finished\n"), "{}", said.stdout);
     said.reports("2 runs of out/tiny-f1 left no results");
 }
@@ -162,30 +138,17 @@ fn a_trial_is_run_beside_the_figure_and_quoted_from_its_results() {
     assert!((value(&varied["before"]) - value(&figure["claims"][0])).abs() < 1e-12);
     assert!((value(&varied["after"]) - value(&varied["before"])).abs() > 1e-12);
     let text = figure["findings"][0].as_str().unwrap();
-    assert!(
-        text.starts_with("with more load it is ") && !text.contains('{'),
-        "{text}"
-    );
-    assert!(
-        room.path()
-            .join("out/tiny-f1/trials/more-load/report.html")
-            .is_file()
-    );
+    assert!(text.starts_with("with more load it is ") && !text.contains('{'), "{text}");
+    assert!(room.path().join("out/tiny-f1/trials/more-load/report.html").is_file());
     // The command that repeats it gives the same.
-    let again = room.run(&format!(
-        "{} --out again --json --quiet",
-        &command["tidegate ".len()..]
-    ));
+    let again = room.run(&format!("{} --out again --json --quiet", &command["tidegate ".len()..]));
     again.ended(0);
     let again = &parsed(&again.stdout)["figures"][0]["claims"][0];
     assert!((value(again) - value(&varied["after"])).abs() < 1e-12);
     // And so does judging what is there.
     let from = room.run("reproduce figure.toml --from out --json --quiet");
     from.ended(0);
-    assert_eq!(
-        &parsed(&from.stdout)["figures"][0]["varied"],
-        &figure["varied"]
-    );
+    assert_eq!(&parsed(&from.stdout)["figures"][0]["varied"], &figure["varied"]);
     // Results without the trial are judged too; nothing is made up for it.
     fs::remove_dir_all(room.path().join("out/tiny-f1/trials")).unwrap();
     let from = room.run("reproduce figure.toml --from out --json --quiet");
@@ -198,31 +161,15 @@ fn a_trial_is_run_beside_the_figure_and_quoted_from_its_results() {
 fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
     let room = Room::new("wrong-claims");
     for (written, instead, message) in [
-        (
-            "below = \"0%\"",
-            "at_most = \"0%\"",
-            "no difference would satisfy",
-        ),
-        (
-            "below = \"0%\"",
-            "paper = [\"-1%\", \"-2%\"]",
-            "the range is reversed",
-        ),
-        (
-            "within = \"1%\"",
-            "within = \"100%\"",
-            "satisfied by anything",
-        ),
+        ("below = \"0%\"", "at_most = \"0%\"", "no difference would satisfy"),
+        ("below = \"0%\"", "paper = [\"-1%\", \"-2%\"]", "the range is reversed"),
+        ("within = \"1%\"", "within = \"100%\"", "satisfied by anything"),
         (
             "below = \"0%\"",
             "within = \"1%\"\npoints = { \"a\" = \"-5%\", \"b\" = \"-6%\", \"c\" = \"1%\" }",
             "texts in place of the first `*`",
         ),
-        (
-            "quick = {",
-            "findings = [\"it is 5.1 % off\"]\nquick = {",
-            "the finding quotes 5.1",
-        ),
+        ("quick = {", "findings = [\"it is 5.1 % off\"]\nquick = {", "the finding quotes 5.1"),
     ] {
         let text = format!("{TINY}{FIGURE}").replace(written, instead);
         room.write("wrong.toml", &text);
@@ -239,18 +186,13 @@ fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
 #[test]
 fn results_of_which_no_run_is_finished_are_judged_as_not_finished() {
     let room = room("reproduce-nothing");
-    room.run("reproduce figure.toml --quick --out out --quiet")
-        .ended(0);
+    room.run("reproduce figure.toml --quick --out out --quiet").ended(0);
     for run in ["none-s1", "tcn-s1"] {
         fs::remove_dir_all(room.path().join("out/tiny-f1/runs").join(run)).unwrap();
     }
     let said = room.run("reproduce figure.toml --from out --quiet");
     said.ended(0);
-    assert!(
-        said.stdout.contains("version: quick, 0 of 2 runs finished"),
-        "{}",
-        said.stdout
-    );
+    assert!(said.stdout.contains("version: quick, 0 of 2 runs finished"), "{}", said.stdout);
 }
 
 #[test]
@@ -259,16 +201,8 @@ fn figures_are_listed_as_json_too() {
     said.ended(0);
     let printed = parsed(&said.stdout);
     let figures = printed["figures"].as_array().unwrap();
-    let first = figures
-        .iter()
-        .find(|figure| figure["id"] == "tcn-f10")
-        .unwrap();
-    assert!(
-        first["title"]
-            .as_str()
-            .unwrap()
-            .starts_with("TCN, figure 10")
-    );
+    let first = figures.iter().find(|figure| figure["id"] == "tcn-f10").unwrap();
+    assert!(first["title"].as_str().unwrap().starts_with("TCN, figure 10"));
 }
 
 #[test]
@@ -299,11 +233,7 @@ fn a_missing_folder_is_named() {
 fn a_wrong_key_of_a_claim_is_reported_with_its_line() {
     let room = Room::new("wrong-claim");
     let text = format!("{TINY}{FIGURE}").replace("within = ", "wihtin = ");
-    let line = text
-        .lines()
-        .position(|line| line.contains("wihtin"))
-        .unwrap()
-        + 1;
+    let line = text.lines().position(|line| line.contains("wihtin")).unwrap() + 1;
     room.write("wrong.toml", &text);
     for command in ["reproduce wrong.toml", "check wrong.toml", "run wrong.toml"] {
         let said = room.run(command);
@@ -340,10 +270,7 @@ fn figures_are_listed_and_run_by_name() {
     // A table that is arithmetic needs no run.
     let said = room.run("reproduce bcc-t1 --out out --json --quiet");
     said.ended(0);
-    assert_eq!(
-        parsed(&said.stdout)["figures"][0]["claims"][0]["verdict"],
-        "reproduced"
-    );
+    assert_eq!(parsed(&said.stdout)["figures"][0]["claims"][0]["verdict"], "reproduced");
 }
 
 #[cfg(unix)]
@@ -390,15 +317,8 @@ fn shards_of_a_reproduction_are_joined_and_judged() {
     }
     let said = room.run("merge part1 part2 --out joined");
     said.ended(0);
-    assert!(
-        said.stdout.contains("tcn-f2") && said.stdout.contains("bcc-t1"),
-        "{}",
-        said.stdout
-    );
-    assert!(
-        room.results("joined") == room.results("whole"),
-        "the joined folder differs"
-    );
+    assert!(said.stdout.contains("tcn-f2") && said.stdout.contains("bcc-t1"), "{}", said.stdout);
+    assert!(room.results("joined") == room.results("whole"), "the joined folder differs");
 }
 
 #[test]
@@ -409,8 +329,7 @@ fn shards_with_settings_changed_are_joined_too() {
     let whole = room.run(&format!("{asked} --out whole --json"));
     whole.ended(0);
     for number in 1..=2 {
-        room.run(&format!("{asked} --shard {number}/2 --out part{number}"))
-            .ended(0);
+        room.run(&format!("{asked} --shard {number}/2 --out part{number}")).ended(0);
     }
     let said = room.run("merge part1 part2 --out joined --json --quiet");
     said.ended(0);
@@ -419,8 +338,7 @@ fn shards_with_settings_changed_are_joined_too() {
     assert!(!said.stderr.contains("other settings"), "{}", said.stderr);
     // Other settings are another question.
     let other = asked.replace("0.7", "0.6");
-    room.run(&format!("{other} --shard 2/2 --out other"))
-        .ended(0);
+    room.run(&format!("{other} --shard 2/2 --out other")).ended(0);
     let said = room.run("merge part1 other --out mixed --quiet");
     said.ended(2);
     assert!(!room.path().join("mixed").exists(), "{}", said.stderr);
@@ -431,8 +349,7 @@ fn results_of_other_settings_are_not_taken_for_those_of_the_file() {
     let room = Room::new("reproduce-edited");
     let text = format!("{TINY}{FIGURE}{TRIAL}");
     room.write("figure.toml", &text);
-    room.run("reproduce figure.toml --quick --out out --quiet")
-        .ended(0);
+    room.run("reproduce figure.toml --quick --out out --quiet").ended(0);
     let from = "reproduce figure.toml --from out --quiet --write-docs claims.md";
     let page = || fs::read_to_string(room.path().join("claims.md")).unwrap();
     let warned = "results of other settings than figure.toml has now";

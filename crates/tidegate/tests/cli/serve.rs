@@ -33,12 +33,8 @@ impl Server {
 
     fn open(room: &Room, arguments: &[&str]) -> (Self, Option<String>) {
         let all = [&["serve", "--port", "0", "--quiet"], arguments].concat();
-        let mut process = room
-            .command(&all)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut process =
+            room.command(&all).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         let mut output = BufReader::new(process.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
@@ -70,9 +66,7 @@ impl Server {
 
     fn got(&self, path: &str) -> String {
         let port = self.port;
-        self.asked(&format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-        ))
+        self.asked(&format!("GET {path} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"))
     }
 }
 
@@ -82,11 +76,9 @@ fn room(name: &str) -> Room {
     let said = room.run("run tiny.toml --quiet --out results/tiny");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     fs::create_dir(room.path().join("playground")).unwrap();
-    for (file, text) in [
-        ("index.html", "<p>play"),
-        ("main.js", "run()"),
-        ("tidegate.wasm", "\0asm"),
-    ] {
+    for (file, text) in
+        [("index.html", "<p>play"), ("main.js", "run()"), ("tidegate.wasm", "\0asm")]
+    {
         room.write(&format!("playground/{file}"), text);
     }
     room.write("secret", "secret");
@@ -122,10 +114,7 @@ fn pages_and_results_are_shown() {
         assert!(watched.contains(part), "no {part} in {watched}");
     }
     let chart = server.got("/results/tiny/chart-dark.svg?runs=4");
-    assert!(
-        chart.contains("image/svg+xml") && chart.contains("<svg"),
-        "{chart}"
-    );
+    assert!(chart.contains("image/svg+xml") && chart.contains("<svg"), "{chart}");
     assert!(server.got("/results/tiny/summary.csv").contains("text/csv"));
     let explained = server.got("/explain/tcn.html");
     assert!(
@@ -134,16 +123,9 @@ fn pages_and_results_are_shown() {
     );
     assert!(server.got("/docs/scenario.html").contains("leaf-spine"));
     let script = server.got("/playground/main.js");
-    assert!(
-        script.contains("text/javascript") && script.ends_with("run()"),
-        "{script}"
-    );
+    assert!(script.contains("text/javascript") && script.ends_with("run()"), "{script}");
     assert!(server.got("/playground/").ends_with("<p>play"));
-    assert!(
-        server
-            .got("/playground/tidegate.wasm")
-            .contains("application/wasm")
-    );
+    assert!(server.got("/playground/tidegate.wasm").contains("application/wasm"));
 }
 
 /// Results are shown as far as they are; runs that are half-written are not finished.
@@ -151,26 +133,15 @@ fn pages_and_results_are_shown() {
 fn what_is_not_finished_is_said() {
     let room = room("serve-half");
     let runs = room.path().join("results/tiny/runs");
-    let mut all: Vec<_> = fs::read_dir(&runs)
-        .unwrap()
-        .map(|run| run.unwrap().path())
-        .collect();
+    let mut all: Vec<_> = fs::read_dir(&runs).unwrap().map(|run| run.unwrap().path()).collect();
     all.sort();
     fs::remove_dir_all(&all[0]).unwrap();
     let server = Server::begun(&room, &["results/tiny"]);
     assert!(server.got("/").contains("3 of 4"));
-    assert!(
-        server
-            .got("/results/tiny/")
-            .contains("3 of 4 runs finished")
-    );
+    assert!(server.got("/results/tiny/").contains("3 of 4 runs finished"));
     fs::write(all[1].join("run.json"), "{ half").unwrap();
     assert!(server.got("/").contains("2 of 4"));
-    assert!(
-        server
-            .got("/results/tiny/")
-            .contains("2 of 4 runs finished")
-    );
+    assert!(server.got("/results/tiny/").contains("2 of 4 runs finished"));
     for run in &all[2..] {
         fs::write(run.join("run.json"), "{ half").unwrap();
     }
@@ -206,23 +177,11 @@ fn nothing_else_is_answered() {
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
     for (request, status) in [
-        (
-            "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(),
-            "403",
-        ),
-        (
-            "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
-            "403",
-        ),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), "403"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(), "403"),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), "400"),
-        (
-            format!("PUT / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
-            "405",
-        ),
-        (
-            format!("POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
-            "415",
-        ),
+        (format!("PUT / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"), "405"),
+        (format!("POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"), "415"),
         (
             format!(
                 "POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://evil.example\r\n\
@@ -245,22 +204,14 @@ fn nothing_else_is_answered() {
         ("nonsense\r\n\r\n".to_owned(), "400"),
     ] {
         let answer = server.asked(&request);
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}")),
-            "{request}: {answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {answer}");
     }
     // Too long, or none at all: no answer, and the next one is served.
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = stream.write_all(&vec![b'x'; 40_000]);
     drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
-    let head = server.asked(&format!(
-        "HEAD / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"
-    ));
-    assert!(
-        head.ends_with("\r\n\r\n") && head.contains("Content-Length: "),
-        "{head}"
-    );
+    let head = server.asked(&format!("HEAD / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"));
+    assert!(head.ends_with("\r\n\r\n") && head.contains("Content-Length: "), "{head}");
 }
 
 /// Results that somebody else has made may have links in them.
@@ -280,11 +231,7 @@ fn links_lead_nowhere_else() {
     assert!(answer.contains("a link out of its folder"), "{answer}");
     assert!(!answer.contains("secret"), "{answer}");
     // One that is named is meant; one that is found is not.
-    assert!(
-        server
-            .got("/results/linked/")
-            .contains("4 of 4 runs finished")
-    );
+    assert!(server.got("/results/linked/").contains("4 of 4 runs finished"));
     let said = room.run("serve shelf --port 0");
     assert_eq!(said.code, Some(2), "{}", said.stdout);
 }
@@ -303,10 +250,7 @@ fn going_on_writes_to_nobody_elses_file() {
     let answer = server.did("/results/tiny/resume", &serde_json::json!({}));
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(!answer.contains("error"), "{answer}");
-    while !server
-        .got("/results/tiny/")
-        .contains("4 of 4 runs finished")
-    {
+    while !server.got("/results/tiny/").contains("4 of 4 runs finished") {
         std::thread::yield_now();
     }
     let secret = fs::read_to_string(room.path().join("secret")).unwrap();
@@ -319,11 +263,7 @@ fn a_plan_too_deep_for_the_stack_is_refused() {
     let room = room("serve-deep");
     let server = Server::begun(&room, &["results", "--read-only"]);
     let key = ["a"; 79].join(".");
-    let text = [
-        format!("{key} = {{ ").repeat(70),
-        "b = 1".to_owned(),
-        " }".repeat(70),
-    ];
+    let text = [format!("{key} = {{ ").repeat(70), "b = 1".to_owned(), " }".repeat(70)];
     let asked = serde_json::json!({ "text": text.concat() });
     let answer = server.did("/plan/answer", &asked);
     assert!(answer.contains("more than 64 deep"), "{answer}");
@@ -340,33 +280,21 @@ fn elsewhere_needs_the_token() {
     let (server, token) = Server::begun_for_others(&room);
     assert_eq!(token.len(), 32);
     let port = server.port;
-    for path in [
-        "/",
-        "/results/tiny/",
-        "/nowhere",
-        "/?token=0",
-        "/assets/serve.js",
-    ] {
+    for path in ["/", "/results/tiny/", "/nowhere", "/?token=0", "/assets/serve.js"] {
         let answer = server.got(path);
         assert!(answer.starts_with("HTTP/1.1 401"), "{path}: {answer}");
     }
     let welcome = server.got(&format!("/?token={token}"));
     assert!(welcome.starts_with("HTTP/1.1 303"), "{welcome}");
-    let cookie = welcome
-        .lines()
-        .find_map(|line| line.strip_prefix("Set-Cookie: "))
-        .unwrap();
+    let cookie = welcome.lines().find_map(|line| line.strip_prefix("Set-Cookie: ")).unwrap();
     let cookie = cookie.split(';').next().unwrap();
-    let answer = server.asked(&format!(
-        "GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"
-    ));
+    let answer = server
+        .asked(&format!("GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"));
     assert!(answer.contains("Two schemes on a star"), "{answer}");
     // The token leads nowhere else: browsers take a backslash for a slash.
     for path in ["/\\evil.example", "/\\/evil.example", "//evil.example"] {
         let answer = server.got(&format!("{path}?token={token}"));
-        let location = answer
-            .lines()
-            .find_map(|line| line.strip_prefix("Location: "));
+        let location = answer.lines().find_map(|line| line.strip_prefix("Location: "));
         let is_own = |place: &str| place.starts_with("/evil.example");
         assert!(location.is_none_or(is_own), "{path}: {answer}");
     }
@@ -403,18 +331,14 @@ fn every_build_contains_the_playground() {
     let room = room("serve-playground");
     let server = Server::begun(&room, &["results", "--read-only"]);
     let page = server.got("/playground/");
-    for part in [
-        "<meta name=\"simulator\" content=\"simulate\">",
-        "<a id=\"results\" href=\"../\">",
-    ] {
+    for part in
+        ["<meta name=\"simulator\" content=\"simulate\">", "<a id=\"results\" href=\"../\">"]
+    {
         assert!(page.contains(part), "no {part} in {page}");
     }
     for (name, text) in tidegate_web::page::FILES {
         if *name != "index.html" {
-            assert!(
-                server.got(&format!("/playground/{name}")).ends_with(text),
-                "{name}"
-            );
+            assert!(server.got(&format!("/playground/{name}")).ends_with(text), "{name}");
         }
     }
     assert!(server.got("/playground/report.css").contains("text/css"));
@@ -423,21 +347,12 @@ fn every_build_contains_the_playground() {
     let run = serde_json::json!({ "do": "run", "text": lesson, "point": 1 });
     let own = tidegate_web::answer(&run.to_string(), &mut |_| true);
     let answer = server.did("/playground/simulate", &run);
-    assert!(
-        answer.contains(&format!("Content-Length: {}\r\n", own.len())),
-        "{answer}"
-    );
-    assert!(
-        answer.ends_with(&*String::from_utf8_lossy(&own)),
-        "other bytes"
-    );
+    assert!(answer.contains(&format!("Content-Length: {}\r\n", own.len())), "{answer}");
+    assert!(answer.ends_with(&*String::from_utf8_lossy(&own)), "other bytes");
     // Nor does what it cannot answer end it.
     for (request, words) in [
         (serde_json::json!({ "do": "nothing" }), "no such request"),
-        (
-            serde_json::json!({ "do": "run", "text": "a = [", "point": 0 }),
-            "problems",
-        ),
+        (serde_json::json!({ "do": "run", "text": "a = [", "point": 0 }), "problems"),
     ] {
         let answer = server.did("/playground/simulate", &request);
         assert!(answer.contains(words), "{answer}");
@@ -450,11 +365,7 @@ fn every_build_contains_the_playground() {
     ));
     assert!(strange.starts_with("HTTP/1.1 403"), "{strange}");
     let said = room.run("serve results --export site");
-    assert!(
-        said.stderr.contains("--playground FOLDER"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("--playground FOLDER"), "{}", said.stderr);
     assert!(!room.path().join("site/playground").exists());
     let index = fs::read_to_string(room.path().join("site/index.html")).unwrap();
     assert!(index.contains("crates/web/build"), "{index}");
@@ -473,9 +384,7 @@ fn what_is_started_ends_with_the_server() {
              Content-Length: {length}\r\n\r\n{body}"
         ))
     };
-    let text = TINY
-        .replace("flows = 100", "flows = 3000")
-        .replace("runs = 2", "runs = 20");
+    let text = TINY.replace("flows = 100", "flows = 3000").replace("runs = 2", "runs = 20");
     let body = serde_json::json!({ "text": text }).to_string();
     let answer = send("/start/go", &body);
     assert!(answer.ends_with(r#"{"name":"tiny"}"#), "{answer}");
@@ -483,8 +392,7 @@ fn what_is_started_ends_with_the_server() {
     let runs = room.path().join("tidegate-results/tiny/runs");
     let finished = || {
         let runs = fs::read_dir(&runs).into_iter().flatten().flatten();
-        runs.filter(|run| !run.file_name().to_string_lossy().starts_with('.'))
-            .count()
+        runs.filter(|run| !run.file_name().to_string_lossy().starts_with('.')).count()
     };
     while finished() == 0 {
         std::thread::yield_now();
@@ -498,11 +406,7 @@ fn what_is_started_ends_with_the_server() {
     assert!((1..40).contains(&kept), "{kept} runs");
     // Nobody writes there any more.
     let said = room.run("run tidegate-results/tiny.toml --quiet --set traffic.0.flows=1 --out tidegate-results/tiny --resume");
-    assert!(
-        said.stderr.contains("holds results of something else"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("holds results of something else"), "{}", said.stderr);
 }
 
 /// Whoever goes on with a folder throws away what is half-written there, which is not another's.
@@ -515,11 +419,7 @@ fn a_folder_has_one_writer() {
         let again = is_begun().then(|| room.run(&format!("{slow} --resume")));
         if let Some(again) = &again {
             assert_eq!(again.code, Some(2), "{}", again.stdout);
-            assert!(
-                again.stderr.contains("another tidegate writes to one"),
-                "{}",
-                again.stderr
-            );
+            assert!(again.stderr.contains("another tidegate writes to one"), "{}", again.stderr);
         }
         again.is_some()
     });
@@ -537,10 +437,7 @@ fn what_cannot_be_served_is_said_at_once() {
         (format!("serve results --port {port}"), "--port 0"),
         ("serve playground --port 0".to_owned(), "playground"),
         ("serve nowhere --port 0".to_owned(), "nowhere"),
-        (
-            "serve results --playground results".to_owned(),
-            "crates/web/build",
-        ),
+        ("serve results --playground results".to_owned(), "crates/web/build"),
     ] {
         let said = room.run(&line);
         assert_eq!(said.code, Some(2), "{line}: {}", said.stdout);

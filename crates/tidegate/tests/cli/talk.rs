@@ -44,10 +44,7 @@ fn every_name_can_be_explained_and_every_example_is_toml() {
         said.ended(0);
         let explained: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
         let kinds = explained.as_array().unwrap();
-        assert!(
-            kinds.iter().any(|found| found["kind"] == entry["kind"]),
-            "{name}"
-        );
+        assert!(kinds.iter().any(|found| found["kind"] == entry["kind"]), "{name}");
     }
 }
 
@@ -62,19 +59,11 @@ fn explain_guesses_what_was_meant() {
 fn a_run_prints_a_table_a_plot_and_where_the_report_is() {
     let room = Room::with_tiny("run");
     room.run("run tiny.toml --jobs 2").is("run-tiny");
-    assert!(
-        room.path()
-            .join("tidegate-results/tiny/report.html")
-            .is_file()
-    );
+    assert!(room.path().join("tidegate-results/tiny/report.html").is_file());
     // Another run does not touch the first.
     let second = room.run("run tiny.toml --quiet");
     second.ended(0);
-    assert!(
-        second
-            .stdout
-            .contains("report: tidegate-results/tiny-2/report.html")
-    );
+    assert!(second.stdout.contains("report: tidegate-results/tiny-2/report.html"));
 }
 
 #[test]
@@ -95,11 +84,7 @@ fn words_that_people_type_find_what_is_meant() {
     ] {
         let said = room.run(&format!("explain {words}"));
         said.ended(0);
-        assert!(
-            said.stdout.contains(&format!("{title}\n")),
-            "{words}:\n{}",
-            said.stdout
-        );
+        assert!(said.stdout.contains(&format!("{title}\n")), "{words}:\n{}", said.stdout);
         assert!(said.stdout.contains(has), "{words}:\n{}", said.stdout);
         let json = room.run(&format!("explain {words} --json"));
         let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
@@ -156,10 +141,7 @@ fn json_is_one_value_on_stdout_with_nothing_beside_it() {
     let again = room.run("report out --json --quiet --baseline tcn");
     again.ended(0);
     let report: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
-    assert_eq!(
-        report["summary"], result["summary"],
-        "a report from the folder says the same"
-    );
+    assert_eq!(report["summary"], result["summary"], "a report from the folder says the same");
 }
 
 #[test]
@@ -189,21 +171,12 @@ fn colour_is_for_terminals_and_those_who_ask() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let room = Room::new("pipe");
-    let mut child = room
-        .command(&["list"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        room.command(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Closed before the first word.
     drop(child.stdout.take());
     let mut stderr = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut stderr)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
     assert!(!stderr.contains("error"), "{stderr}");
 }
@@ -221,11 +194,7 @@ fn what_is_generated_names_all_commands() {
     assert!(page.stdout.contains(".TH tidegate 1") && page.stdout.contains("explain"));
     let pages = room.run("man --out man");
     pages.ended(0);
-    assert!(
-        room.path().join("man/tidegate-run.1").is_file(),
-        "{}",
-        pages.stdout
-    );
+    assert!(room.path().join("man/tidegate-run.1").is_file(), "{}", pages.stdout);
     let schema = room.run("schema");
     schema.ended(0);
     let schema: serde_json::Value = serde_json::from_str(&schema.stdout).unwrap();

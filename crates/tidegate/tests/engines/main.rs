@@ -54,17 +54,12 @@ fn main() -> ExitCode {
 /// A scenario with so many runs, which take a moment each.
 fn scenario(runs: u32) -> String {
     let runs = format!("runs = {runs}\n");
-    TINY.replace("runs = 2\n", &runs)
-        .replace(", { kind = \"none\" }", "")
+    TINY.replace("runs = 2\n", &runs).replace(", { kind = \"none\" }", "")
 }
 
 /// Starts the program, and takes what it says.
 fn start(command: &mut Command) -> Child {
-    command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Waits until something is so.
@@ -87,11 +82,7 @@ fn comes(mut is_so: impl FnMut() -> bool) -> bool {
 /// Kills a running process that has this among the words of its command, and whether there was one.
 fn kill_worker(word: &str) -> bool {
     for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(id) = entry
-            .file_name()
-            .to_str()
-            .and_then(|id| id.parse::<u32>().ok())
-        else {
+        let Some(id) = entry.file_name().to_str().and_then(|id| id.parse::<u32>().ok()) else {
             continue;
         };
         let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -101,11 +92,7 @@ fn kill_worker(word: &str) -> bool {
             && words.any(|found| found == word.as_bytes())
         {
             let kill = format!("kill -KILL {id}");
-            return Command::new("sh")
-                .args(["-c", &kill])
-                .status()
-                .unwrap()
-                .success();
+            return Command::new("sh").args(["-c", &kill]).status().unwrap().success();
         }
     }
     false

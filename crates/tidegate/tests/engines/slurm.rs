@@ -9,14 +9,7 @@ use std::process::{Child, Command, Stdio};
 use super::program::{Room, Said};
 use super::{finished, kill_worker, same, scenario, start, wait_for};
 
-const PROGRAMS: [&str; 6] = [
-    "munged",
-    "sbatch",
-    "scontrol",
-    "slurmctld",
-    "slurmd",
-    "squeue",
-];
+const PROGRAMS: [&str; 6] = ["munged", "sbatch", "scontrol", "slurmctld", "slurmd", "squeue"];
 
 /// Why there can be no cluster here.
 pub(crate) fn obstacle() -> Option<String> {
@@ -28,9 +21,7 @@ pub(crate) fn obstacle() -> Option<String> {
     let is_there =
         |name: &str| std::env::split_paths(&path).any(|place| place.join(name).is_file());
     if let Some(missing) = PROGRAMS.into_iter().find(|name| !is_there(name)) {
-        return Some(format!(
-            "no {missing}; on Debian: apt-get install slurm-wlm munge"
-        ));
+        return Some(format!("no {missing}; on Debian: apt-get install slurm-wlm munge"));
     }
     let is_mounted = fs::read_dir("/sys/fs/cgroup").is_ok_and(|mut found| found.next().is_some());
     (!is_mounted).then(|| "/sys/fs/cgroup is not mounted".to_owned())
@@ -84,10 +75,7 @@ impl Cluster {
              PartitionName=all Nodes=ALL Default=YES State=UP\n"
         );
         fs::write(&configuration, text).unwrap();
-        let mut cluster = Self {
-            configuration,
-            daemons: Vec::new(),
-        };
+        let mut cluster = Self { configuration, daemons: Vec::new() };
         cluster.start(
             &home,
             "munged",
@@ -218,15 +206,10 @@ pub(crate) fn a_search_goes_round_by_round() {
         "tune one.toml --for mean --budget 30 --vary switch.marking.threshold=10us..40us:4";
     room.write(
         "one.toml",
-        &super::TINY
-            .split("\n[sweep]")
-            .next()
-            .unwrap()
-            .replace("runs = 2\n", "")
-            .replace(
-                "[switch]\n",
-                "[switch]\nmarking = { kind = \"tcn\", threshold = \"20us\" }\n",
-            ),
+        &super::TINY.split("\n[sweep]").next().unwrap().replace("runs = 2\n", "").replace(
+            "[switch]\n",
+            "[switch]\nmarking = { kind = \"tcn\", threshold = \"20us\" }\n",
+        ),
     );
     let local = room.run(&format!("{search} --out local --quiet"));
     local.ended(0);
@@ -256,17 +239,9 @@ pub(crate) fn a_reproduction_is_joined_and_judged() {
     let local = room.run(&format!("{asked} --out local --quiet"));
     local.ended(0);
     let cluster = Cluster::new(&room);
-    let said = cluster.said(
-        &room,
-        &format!("{asked} --out filled --engine slurm --chunk 0.001"),
-    );
+    let said = cluster.said(&room, &format!("{asked} --out filled --engine slurm --chunk 0.001"));
     said.ended(0);
-    assert_eq!(
-        said.stdout.replace("filled", "local"),
-        local.stdout,
-        "{}",
-        said.stderr
-    );
+    assert_eq!(said.stdout.replace("filled", "local"), local.stdout, "{}", said.stderr);
     same(&room, "filled", "local");
 }
 

@@ -16,34 +16,23 @@ const FILE: &str = "[switch]\nmarking = { kind = \"tcn\", threshold = \"256us\" 
 pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, number) in [(&left, 0), (&right, 1)] {
-        host.connect("host", &middle, &format!("port{number}"))
-            .unwrap();
-        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1))
-            .unwrap();
+        host.connect("host", &middle, &format!("port{number}")).unwrap();
+        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1)).unwrap();
     }
     let folder = Folder::new("switch");
     let file = folder.file("switch.toml", FILE);
     let arguments = ["live", "run", &file, "--json", "--listen", "127.0.0.1:4000"];
     let started = middle.run(|| {
         let mut command = tidegate(&arguments);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     });
     let mut switch = Ended(started.unwrap().unwrap());
     let switch = &mut switch.0;
     let mut talk = BufReader::new(switch.stderr.take().unwrap()).lines();
     let mut next = || talk.next().unwrap().unwrap();
     let line = next();
-    assert!(
-        line.starts_with("forwarding with tcn: port0 at 100Mbps"),
-        "{line}"
-    );
-    assert!(
-        line.ends_with("counters at http://127.0.0.1:4000"),
-        "{line}"
-    );
+    assert!(line.starts_with("forwarding with tcn: port0 at 100Mbps"), "{line}");
+    assert!(line.ends_with("counters at http://127.0.0.1:4000"), "{line}");
 
     for _ in 0..3 {
         assert!(reaches(&left, &right, "10.0.0.2"));
@@ -57,27 +46,12 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     assert!(reaches(&left, &right, "10.0.0.2"));
 
     let view = middle.run(|| {
-        let top = [
-            "live",
-            "top",
-            "--at",
-            "127.0.0.1:4000",
-            "--count",
-            "2",
-            "--every",
-            "50ms",
-        ];
+        let top = ["live", "top", "--at", "127.0.0.1:4000", "--count", "2", "--every", "50ms"];
         tidegate(&top).output()
     });
     let view = out(&view.unwrap().unwrap());
-    assert!(
-        view.contains("2 ports, 2 stations") && view.contains("port1"),
-        "{view}"
-    );
-    assert!(
-        view.lines().all(|line| line.chars().count() <= 80),
-        "{view}"
-    );
+    assert!(view.contains("2 ports, 2 stations") && view.contains("port1"), "{view}");
+    assert!(view.lines().all(|line| line.chars().count() <= 80), "{view}");
 
     let hang_up = || signal("HUP", switch.id());
     folder.file("switch.toml", &FILE.replace("256us", "1ms"));
@@ -86,10 +60,7 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     folder.file("switch.toml", &FILE.replace("100Mbps", "200Mbps"));
     hang_up();
     let line = next();
-    assert!(
-        line.starts_with("warning: nothing has changed: rate = "),
-        "{line}"
-    );
+    assert!(line.starts_with("warning: nothing has changed: rate = "), "{line}");
     assert!(line.contains("only `marking` can change"), "{line}");
     folder.file("switch.toml", "[switch\n");
     hang_up();
@@ -98,12 +69,7 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     tidegate_live::ask_to_end(switch.id()).unwrap();
     assert!(switch.wait().unwrap().success());
     let mut text = String::new();
-    switch
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    switch.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let counters: serde_json::Value = serde_json::from_str(&text).unwrap();
     let sent = counters["ports"][1]["sent"]["packets"].as_u64().unwrap();
     assert!(sent >= 3, "{counters}");
@@ -138,9 +104,7 @@ pub(crate) fn assert_confined(process: u32) {
     }
     assert!(count >= 2, "the switch and its endpoint");
     let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
-    let core = limits
-        .lines()
-        .find(|line| line.starts_with("Max core file size"));
+    let core = limits.lines().find(|line| line.starts_with("Max core file size"));
     let core: Vec<_> = core.unwrap().split_whitespace().skip(4).take(2).collect();
     assert_eq!(core, ["0", "0"]);
     assert!(!is_dumpable(process));
@@ -162,11 +126,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     let [left, middle] = [(); 2].map(|()| Namespace::new().unwrap());
     left.connect("host", &middle, "port0").unwrap();
     let folder = Folder::new("chosen");
-    let file = FILE
-        .split("[[port]]")
-        .take(2)
-        .collect::<Vec<_>>()
-        .join("[[port]]");
+    let file = FILE.split("[[port]]").take(2).collect::<Vec<_>>().join("[[port]]");
     let file = folder.file("switch.toml", &file);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
     std::fs::set_permissions(&file, mode).unwrap();
@@ -178,10 +138,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     let output = run(&["--listen", "127.0.0.1:4000"]);
     assert!(output.status.success(), "{}", talk(&output));
     let said = talk(&output);
-    assert!(
-        said.contains("cannot be read again by `kill -HUP`"),
-        "{said}"
-    );
+    assert!(said.contains("cannot be read again by `kill -HUP`"), "{said}");
     assert!(!said.contains("no password"), "{said}");
     let output = run(&["--user", "root", "--no-filter", "--core-dumps", "--silent"]);
     assert!(output.status.success(), "{}", talk(&output));
@@ -197,11 +154,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     assert_eq!(output.status.code(), Some(2));
     assert!(talk(&output).contains("cannot become user no-such-user"));
     let output = run(&["--listen", "0.0.0.0:4000"]);
-    assert!(
-        talk(&output).contains("there is no password"),
-        "{}",
-        talk(&output)
-    );
+    assert!(talk(&output).contains("there is no password"), "{}", talk(&output));
 }
 
 /// A pipe that takes nothing more as long as nobody reads.
@@ -218,10 +171,8 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch() {
     let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, number) in [(&left, 0), (&right, 1)] {
-        host.connect("host", &middle, &format!("port{number}"))
-            .unwrap();
-        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1))
-            .unwrap();
+        host.connect("host", &middle, &format!("port{number}")).unwrap();
+        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1)).unwrap();
     }
     let folder = Folder::new("pipes");
     let file = folder.file("switch.toml", FILE);
@@ -300,11 +251,7 @@ pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("CAP_SETGID is missing"), "{said}");
     let (code, said) = run(&["--user", "root"]);
-    assert_eq!(
-        (code, said.contains("stays root")),
-        (Some(0), false),
-        "{said}"
-    );
+    assert_eq!((code, said.contains("stays root")), (Some(0), false), "{said}");
 }
 
 /// A process that ends with the test, however that ends.

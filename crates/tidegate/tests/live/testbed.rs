@@ -45,10 +45,7 @@ pub(crate) fn a_scenario_runs_on_real_packets_and_leaves_a_report() {
     assert!(output.status.success(), "{}", talk(&output));
     let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
     let printed = &printed["results"][0];
-    assert_eq!(
-        (&printed["finished"], &printed["failed"]),
-        (&1.into(), &serde_json::json!([]))
-    );
+    assert_eq!((&printed["finished"], &printed["failed"]), (&1.into(), &serde_json::json!([])));
     assert!(Path::new(printed["report"].as_str().unwrap()).exists());
     let manifest = std::fs::read_to_string(folder.0.join("results/manifest.json")).unwrap();
     assert!(manifest.contains("--on live"), "{manifest}");
@@ -60,9 +57,7 @@ pub(crate) fn a_scenario_runs_on_real_packets_and_leaves_a_report() {
 pub(crate) fn a_twin_compares_both_worlds() {
     let folder = Folder::new("twin");
     let file = folder.file("small.toml", SCENARIO);
-    let output = tidegate(&["testbed", "twin", &file, "--json"])
-        .output()
-        .unwrap();
+    let output = tidegate(&["testbed", "twin", &file, "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", talk(&output));
     let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
     let lines = printed[0]["lines"].as_array().unwrap();
@@ -90,23 +85,12 @@ pub(crate) fn what_a_testbed_cannot_do_is_refused_with_a_hint() {
         ("transport.mss=1448", "only 1460"),
     ] {
         // Of another topology there is nothing of the same name to observe.
-        let arguments = [
-            "testbed",
-            "twin",
-            &file,
-            "--set",
-            change,
-            "--set",
-            "observe={}",
-        ];
+        let arguments = ["testbed", "twin", &file, "--set", change, "--set", "observe={}"];
         let output = tidegate(&arguments).output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(2), "{change}");
         let talk = talk(&output);
-        assert!(
-            talk.starts_with("error: ") || talk.contains("\nerror: "),
-            "{talk}"
-        );
+        assert!(talk.starts_with("error: ") || talk.contains("\nerror: "), "{talk}");
         assert!(talk.contains(&format!("hint: {expected}")), "{talk}");
     }
 }
@@ -167,21 +151,14 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
     // Nor is a file read that can be read once only.
     let output = tidegate(&["testbed", "up", "-"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        talk(&output).contains("a file that can be read twice"),
-        "{}",
-        talk(&output)
-    );
+    assert!(talk(&output).contains("a file that can be read twice"), "{}", talk(&output));
     let mine = Foreign::new("tidegate-mine");
     // One that is in the way is named, and stays.
     let host = Foreign::new("tidegate-host1");
     let output = up(&[]);
     assert_eq!(output.status.code(), Some(2));
     let said = talk(&output);
-    assert!(
-        said.contains("tidegate-host1: there is one, and no testbed made it"),
-        "{said}"
-    );
+    assert!(said.contains("tidegate-host1: there is one, and no testbed made it"), "{said}");
     assert!(Namespace::open("tidegate-host0").is_err(), "all or nothing");
     assert!(Namespace::open(host.0).is_ok());
     drop(host);
@@ -194,11 +171,7 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
     // One that is up is not ended without being asked.
     let output = up(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        talk(&output).contains("a testbed is up\nhint: "),
-        "{}",
-        talk(&output)
-    );
+    assert!(talk(&output).contains("a testbed is up\nhint: "), "{}", talk(&output));
     let path = format!("/proc/{first}/comm");
     assert!(Path::new(&path).exists() && is_taken());
     let output = up(&["--replace"]);
@@ -240,11 +213,7 @@ pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
     let _down = Down;
     let folder = Folder::new("up");
     let file = folder.file("small.toml", SCENARIO);
-    let up = || {
-        tidegate(&["testbed", "up", &file, "--json"])
-            .output()
-            .unwrap()
-    };
+    let up = || tidegate(&["testbed", "up", &file, "--json"]).output().unwrap();
     let output = up();
     assert!(output.status.success(), "{}", talk(&output));
     let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
@@ -259,18 +228,10 @@ pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
     // The next one clears up and comes up; then all goes.
     let output = up();
     assert!(output.status.success(), "{}", talk(&output));
-    assert!(
-        talk(&output).contains("removed what a testbed left"),
-        "{}",
-        talk(&output)
-    );
+    assert!(talk(&output).contains("removed what a testbed left"), "{}", talk(&output));
     let output = tidegate(&["testbed", "down"]).output().unwrap();
     assert!(output.status.success(), "{}", talk(&output));
     assert!(!is_taken());
     let output = tidegate(&["testbed", "down"]).output().unwrap();
-    assert!(
-        talk(&output).contains("nothing to remove"),
-        "{}",
-        talk(&output)
-    );
+    assert!(talk(&output).contains("nothing to remove"), "{}", talk(&output));
 }

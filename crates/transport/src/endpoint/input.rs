@@ -90,8 +90,7 @@ impl Endpoint {
         if expected {
             self.begin_segment();
             self.stats.marks_received += u64::from(header.ecn == tidegate_units::Ecn::Ce);
-            self.receiver
-                .on_expected_data(header, self.ecn, now, &mut self.timers);
+            self.receiver.on_expected_data(header, self.ecn, now, &mut self.timers);
         }
         expected
     }
@@ -254,8 +253,7 @@ impl Endpoint {
             // may be the only one that gets through a closed window.
             let known = segment.ack.is_within(self.sender.una(), self.sender.max());
             if self.state != State::SynReceived && segment.len == 0 && known {
-                self.sender
-                    .on_ack(segment, now, &mut self.timers, &mut self.stats);
+                self.sender.on_ack(segment, now, &mut self.timers, &mut self.stats);
             }
             if !segment.end().is_after(next) {
                 self.receiver.on_old_data(segment);
@@ -293,8 +291,7 @@ impl Endpoint {
         if !ack.is_within(una, max) {
             return self.is_delayed(segment, now);
         }
-        self.sender
-            .on_ack(segment, now, &mut self.timers, &mut self.stats);
+        self.sender.on_ack(segment, now, &mut self.timers, &mut self.stats);
         true
     }
 
@@ -317,8 +314,7 @@ impl Endpoint {
     #[inline]
     fn take_data(&mut self, segment: &Segment, now: Time) {
         self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
-        self.receiver
-            .on_data(segment, self.ecn, now, &mut self.timers);
+        self.receiver.on_data(segment, self.ecn, now, &mut self.timers);
     }
 
     /// Moves on to the state that the FINs of both sides have led to.
@@ -352,11 +348,7 @@ impl Endpoint {
     /// Notes what a SYN said.
     fn learn_peer(&mut self, segment: &Segment, ecn: bool) {
         self.irs = segment.seq;
-        self.offer = Offer {
-            ecn,
-            sack: segment.sack_permitted,
-            mss: segment.mss,
-        };
+        self.offer = Offer { ecn, sack: segment.sack_permitted, mss: segment.mss };
         self.receiver.begin(segment.seq + 1);
     }
 
@@ -384,17 +376,9 @@ impl Endpoint {
             return;
         }
         let reset = if segment.flags.has(Flags::ACK) {
-            Reset {
-                seq: segment.ack,
-                ack: Seq(0),
-                flags: Flags::RST,
-            }
+            Reset { seq: segment.ack, ack: Seq(0), flags: Flags::RST }
         } else {
-            Reset {
-                seq: Seq(0),
-                ack: segment.end(),
-                flags: Flags::RST | Flags::ACK,
-            }
+            Reset { seq: Seq(0), ack: segment.end(), flags: Flags::RST | Flags::ACK }
         };
         self.reset_due = Some(reset);
     }

@@ -192,11 +192,7 @@ impl Endpoint {
     }
 
     const fn own_offer(&self) -> Offer {
-        Offer {
-            ecn: self.rules.ecn,
-            sack: self.rules.sack,
-            mss: self.rules.mss,
-        }
+        Offer { ecn: self.rules.ecn, sack: self.rules.sack, mss: self.rules.mss }
     }
 
     /// The handshake with a peer of these settings has gone by, in which it offered this.
@@ -465,11 +461,7 @@ impl Endpoint {
             State::SynSent | State::SynReceived => self.syns_sent,
             _ => self.sender.unanswered() + 1,
         };
-        if self
-            .rules
-            .max_retries
-            .is_some_and(|max| retries > u32::from(max))
-        {
+        if self.rules.max_retries.is_some_and(|max| retries > u32::from(max)) {
             self.broken = true;
             self.end();
             return;
@@ -495,11 +487,7 @@ impl Endpoint {
     fn establish(&mut self, seq: Seq, window: u32) {
         self.ecn = self.rules.ecn && self.offer.ecn;
         self.sack = self.rules.sack && self.offer.sack;
-        let theirs = if self.offer.mss == 0 {
-            DEFAULT_MSS
-        } else {
-            self.offer.mss
-        };
+        let theirs = if self.offer.mss == 0 { DEFAULT_MSS } else { self.offer.mss };
         let mss = self.rules.mss.min(theirs);
         // A window in packets is one of packets of the agreed size.
         let initial_window = config::bytes(self.rules.initial_window, mss);
@@ -512,11 +500,7 @@ impl Endpoint {
         }
         self.sender.begin(&Negotiated {
             mss,
-            initial_window: if cautious {
-                mss
-            } else {
-                initial_window.max(mss)
-            },
+            initial_window: if cautious { mss } else { initial_window.max(mss) },
             max_window,
             sack: self.sack,
             ecn: self.ecn,
@@ -531,20 +515,13 @@ impl Endpoint {
             retransmission: self.codepoint(self.rules.ect_retransmission),
         };
         self.timers.stop(Timer::Retransmit);
-        self.state = if self.sender.is_closing() {
-            State::FinWait1
-        } else {
-            State::Established
-        };
+        self.state = if self.sender.is_closing() { State::FinWait1 } else { State::Established };
     }
 
     /// Whether both ends know each other's numbers, and the handshake is over.
     #[inline]
     const fn is_synchronised(&self) -> bool {
-        !matches!(
-            self.state,
-            State::Closed | State::Listen | State::SynSent | State::SynReceived
-        )
+        !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
     /// The codepoint of a kind of packet, once the connection stands.
@@ -572,10 +549,7 @@ impl Endpoint {
         if self.is_synchronised() && self.sender.on_fast_path() {
             let in_flight = self.sender.outstanding() > 0;
             assert_eq!(self.timers.is_set(Timer::Retransmit), in_flight, "{self:?}");
-            assert!(
-                !(in_flight && self.timers.is_set(Timer::Persist)),
-                "{self:?}"
-            );
+            assert!(!(in_flight && self.timers.is_set(Timer::Persist)), "{self:?}");
         }
         if self.is_synchronised() && self.sender.is_in_fast_recovery() {
             assert!(self.timers.is_set(Timer::Retransmit), "{self:?}");

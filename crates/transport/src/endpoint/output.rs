@@ -115,12 +115,7 @@ impl Endpoint {
         let len = self.sender.mss();
         self.stats.bytes_sent += u64::from(len);
         let ack = self.receiver.piggyback(&mut self.timers);
-        Header {
-            seq,
-            len,
-            ecn: self.codepoints.data,
-            ..self.compose(ack, Flags::CWR.when(cwr))
-        }
+        Header { seq, len, ecn: self.codepoints.data, ..self.compose(ack, Flags::CWR.when(cwr)) }
     }
 
     /// The ACK that is owed, when all is in order and nothing else may leave.
@@ -182,11 +177,7 @@ impl Endpoint {
     /// The SACK blocks of the next segment.
     fn blocks(&mut self) -> SackBlocks {
         let blocks = self.receiver.blocks();
-        if self.sack {
-            blocks
-        } else {
-            SackBlocks::default()
-        }
+        if self.sack { blocks } else { SackBlocks::default() }
     }
 
     /// What all segments of an established connection have in common.
@@ -231,11 +222,7 @@ impl Endpoint {
         };
         Some(Segment {
             seq: self.iss,
-            ack: if answers {
-                self.receiver.next()
-            } else {
-                Seq(0)
-            },
+            ack: if answers { self.receiver.next() } else { Seq(0) },
             window: self.receiver.edge().since(self.receiver.next()),
             flags,
             ecn: self.handshake_codepoint(self.rules.ect_syn),
@@ -255,10 +242,6 @@ impl Endpoint {
             Ect::ByRule => self.sender.rule().ect() == EctUse::All,
             Ect::Never => false,
         };
-        if capable && self.rules.ecn && !refused {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
-        }
+        if capable && self.rules.ecn && !refused { Ecn::Ect0 } else { Ecn::NotEct }
     }
 }

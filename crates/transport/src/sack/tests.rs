@@ -87,11 +87,7 @@ fn the_rescue_is_the_last_segment_once_after_progress() {
     b.begin_recovery();
     assert_eq!(b.rescue(Seq(1000)), None, "nothing was retransmitted yet");
     b.on_resent(b.first_hole(Seq(1000)));
-    assert_eq!(
-        b.rescue(Seq(1000)),
-        None,
-        "the retransmission is not yet acknowledged"
-    );
+    assert_eq!(b.rescue(Seq(1000)), None, "the retransmission is not yet acknowledged");
     b.advance(Seq(500));
     assert_eq!(b.rescue(Seq(1000)), Some(range(900, 1000)));
     b.on_rescued(Seq(1000));
@@ -110,15 +106,8 @@ fn the_rescue_is_the_last_segment_once_after_progress() {
 fn senseless_blocks_are_ignored() {
     let mut b = board();
     b.advance(Seq(100));
-    let nonsense = [
-        (500, 400),
-        (300, 300),
-        (50, 90),
-        (50, 100),
-        (900, 1001),
-        (2000, 3000),
-        (u32::MAX, 0),
-    ];
+    let nonsense =
+        [(500, 400), (300, 300), (50, 90), (50, 100), (900, 1001), (2000, 3000), (u32::MAX, 0)];
     for block in nonsense {
         assert_eq!(b.take(&blocks(&[block]), Seq(1000)), 0, "{block:?}");
         b.check(Seq(1000));
@@ -184,12 +173,8 @@ fn counters_agree_with_the_definitions_byte_by_byte() {
         let mut b = Scoreboard::new(Seq(0), 3, SMALL);
         b.begin_recovery();
         let size = sent as usize;
-        let mut oracle = Oracle {
-            una: 0,
-            sacked: [false].repeat(size),
-            resent: 0,
-            lost: [false].repeat(size),
-        };
+        let mut oracle =
+            Oracle { una: 0, sacked: [false].repeat(size), resent: 0, lost: [false].repeat(size) };
         for _ in 0..60 {
             match draw(4) {
                 0 | 1 => {

@@ -112,11 +112,7 @@ impl Sender {
         if window_moved && timers.is_set(Timer::Persist) {
             self.reopen(timers);
         }
-        let fresh = if ack.is_after(self.una) {
-            ack - self.una
-        } else {
-            0
-        };
+        let fresh = if ack.is_after(self.una) { ack - self.una } else { 0 };
         if fresh > 0 {
             self.advance(ack, now);
         }
@@ -171,11 +167,7 @@ impl Sender {
         }
         // Outside of any repair, what lies beyond `nxt` was a probe of the window. It is sent again
         // with the data it was taken from, whatever has become of it.
-        let end = if self.recovery == Recovery::Open {
-            self.nxt
-        } else {
-            self.max
-        };
+        let end = if self.recovery == Recovery::Open { self.nxt } else { self.max };
         self.scoreboard.take(&segment.sack, end)
     }
 
@@ -375,11 +367,8 @@ impl Sender {
     /// A repair is over, of what was sent before `point`. If duplicates are counted, those of this
     /// number start no other.
     fn settle_at(&mut self, point: Seq) {
-        let settles = if self.repairs_as_ns2() {
-            !self.una.is_after(point)
-        } else {
-            !self.rules.sack
-        };
+        let settles =
+            if self.repairs_as_ns2() { !self.una.is_after(point) } else { !self.rules.sack };
         self.settled = settles.then_some(point);
     }
 
@@ -427,9 +416,7 @@ impl Sender {
         stats.fast_recoveries += 1;
         let mut flight = self.flight();
         // RFC 5681, section 3.2, step 2: limited transmit does not count as in flight.
-        flight.bytes = flight
-            .bytes
-            .saturating_sub(core::mem::take(&mut self.limited));
+        flight.bytes = flight.bytes.saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.end_burst();
         self.rule.on_loss(&flight);

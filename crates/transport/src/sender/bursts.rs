@@ -112,11 +112,7 @@ impl Sizing {
 
     /// Bytes that the pacing rate sends in 1/1024 s.
     fn paced_bytes(self, round_trip: Span) -> u32 {
-        let percent = if self.window < self.ssthresh / 2 {
-            200
-        } else {
-            120
-        };
+        let percent = if self.window < self.ssthresh / 2 { 200 } else { 120 };
         let window = u128::from(self.window.max(self.outstanding));
         let second = u128::from(Span::from_secs(1).as_ps());
         let per_second = window * percent * second / 100;
@@ -239,17 +235,10 @@ mod tests {
         // 20 segments a millisecond, 1.2 times that, in 1/1024 s: 29200 · 1.2 / 1.024 = 34218 bytes.
         assert_eq!(segments(SIZING), 23);
         // With twice the round trip half: 17109 bytes.
-        let slower = Sizing {
-            round_trip: Some(Span::from_ms(2)),
-            ..SIZING
-        };
+        let slower = Sizing { round_trip: Some(Span::from_ms(2)), ..SIZING };
         assert_eq!(segments(slower), 11);
         // What is outstanding counts if it is more than the window: 23.4 segments again.
-        let beyond = Sizing {
-            window: 10 * 1460,
-            outstanding: 20 * 1460,
-            ..SIZING
-        };
+        let beyond = Sizing { window: 10 * 1460, outstanding: 20 * 1460, ..SIZING };
         assert_eq!(segments(beyond), 23);
     }
 
@@ -265,46 +254,25 @@ mod tests {
     #[test]
     fn a_burst_has_at_least_two_segments_and_at_most_what_is_allowed() {
         // 29200 bytes in 12 ms: 2851 bytes in 1/1024 s, less than two segments.
-        let after = |ms| Sizing {
-            round_trip: Some(Span::from_ms(ms)),
-            ..SIZING
-        };
+        let after = |ms| Sizing { round_trip: Some(Span::from_ms(ms)), ..SIZING };
         assert_eq!(segments(after(12)), 2);
         assert_eq!(segments(after(1000)), 2);
         assert_eq!(segments(after(8)), 2);
         // 29200 · 1.2 / 7.8 / 1.024 = 4387 bytes, and 4380 are three.
         let three = Span::from_us(7_800);
-        assert_eq!(
-            segments(Sizing {
-                round_trip: Some(three),
-                ..SIZING
-            }),
-            3
-        );
+        assert_eq!(segments(Sizing { round_trip: Some(three), ..SIZING }), 3);
         // 29200 bytes in 100 us are 342 KB in 1/1024 s.
-        let fast = Sizing {
-            round_trip: Some(Span::from_us(100)),
-            ..SIZING
-        };
+        let fast = Sizing { round_trip: Some(Span::from_us(100)), ..SIZING };
         assert_eq!(segments(fast), 44);
-        let in_bytes = Sizing {
-            most: Size::Bytes(tidegate_units::Bytes::from_kib(64)),
-            ..fast
-        };
+        let in_bytes = Sizing { most: Size::Bytes(tidegate_units::Bytes::from_kib(64)), ..fast };
         // 65536 / 1460 = 44.9.
         assert_eq!(segments(in_bytes), 44);
     }
 
     #[test]
     fn without_a_round_trip_and_at_full_size_a_burst_is_as_large_as_allowed() {
-        let unknown = Sizing {
-            round_trip: None,
-            ..SIZING
-        };
-        let full = Sizing {
-            rule: TsoSizing::Full,
-            ..SIZING
-        };
+        let unknown = Sizing { round_trip: None, ..SIZING };
+        let full = Sizing { rule: TsoSizing::Full, ..SIZING };
         assert_eq!([segments(unknown), segments(full)], [44, 44]);
     }
 }

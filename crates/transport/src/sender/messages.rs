@@ -54,11 +54,7 @@ impl Messages {
         while self.is_any && self.first_end <= offset {
             self.done += 1;
             self.done_end = self.first_end;
-            let next = if self.later_ends.is_empty() {
-                None
-            } else {
-                self.later_ends.pop_front()
-            };
+            let next = if self.later_ends.is_empty() { None } else { self.later_ends.pop_front() };
             self.is_any = next.is_some();
             self.first_end = next.unwrap_or(u64::MAX);
         }
@@ -78,11 +74,7 @@ impl Messages {
             let message = self.done + 1 + index as u64;
             (message, before.unwrap_or(self.first_end), end)
         };
-        Some(MessagePosition {
-            message,
-            offset: offset.checked_sub(start)?,
-            len: end - start,
-        })
+        Some(MessagePosition { message, offset: offset.checked_sub(start)?, len: end - start })
     }
 }
 
@@ -97,9 +89,7 @@ mod tests {
             messages.push(end);
         }
         let position = |messages: &Messages, at| {
-            messages
-                .message_position(at)
-                .map(|p| (p.message, p.offset, p.len))
+            messages.message_position(at).map(|p| (p.message, p.offset, p.len))
         };
         assert_eq!(position(&messages, 0), Some((0, 0, 100)));
         assert_eq!(position(&messages, 99), Some((0, 99, 100)));

@@ -246,11 +246,7 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, stats: &mut Stats) {
         stats.timeouts += 1;
         self.catch_up();
-        let timeout = if self.retries == 0 {
-            Timeout::First
-        } else {
-            Timeout::Repeated
-        };
+        let timeout = if self.retries == 0 { Timeout::First } else { Timeout::Repeated };
         self.retries = self.retries.saturating_add(1);
         self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
@@ -436,11 +432,7 @@ impl Sender {
     /// Whether ECN is in use and the rule marks this kind of packet.
     #[inline]
     pub(crate) fn ect(&self) -> EctUse {
-        if self.ecn {
-            self.rule.ect()
-        } else {
-            EctUse::None
-        }
+        if self.ecn { self.rule.ect() } else { EctUse::None }
     }
 
     /// The offset of `seq` in everything written.
@@ -450,11 +442,7 @@ impl Sender {
     }
 
     fn flight(&self) -> Flight {
-        Flight {
-            bytes: self.outstanding(),
-            una: self.una,
-            sent: self.max,
-        }
+        Flight { bytes: self.outstanding(), una: self.una, sent: self.max }
     }
 
     /// RFC 3168, section 6.1.2: the window was reduced, for whatever reason.
@@ -502,10 +490,7 @@ impl Sender {
         }
         // A count of ACKs is no measure of what is in flight when some of them are lost or late.
         let is_measured = !self.repairs_as_ns2();
-        assert!(
-            !is_measured || self.pipe() <= 2 * self.outstanding(),
-            "{self:?}"
-        );
+        assert!(!is_measured || self.pipe() <= 2 * self.outstanding(), "{self:?}");
         if !matches!(self.recovery, Recovery::Fast(_)) {
             assert!(self.pipe() <= self.outstanding(), "{self:?}");
         }

@@ -308,10 +308,7 @@ impl Sender {
         let (limit, restart) = match self.rules.idle_restart {
             IdleRestart::Decay => {
                 let times = idle.as_ps() / timeout.as_ps().max(1);
-                (
-                    timeout,
-                    Restart::Decay(u32::try_from(times).unwrap_or(u32::MAX)),
-                )
+                (timeout, Restart::Decay(u32::try_from(times).unwrap_or(u32::MAX)))
             }
             IdleRestart::Ns2 => (self.rtt.unclamped(), Restart::Initial),
             IdleRestart::Off => (timeout, Restart::Keep),
@@ -388,12 +385,6 @@ impl Sender {
             (false, false) => Reason::Retransmission,
         };
         let cwr = reason == Reason::New && len > 0 && core::mem::take(&mut self.cwr_due);
-        Outgoing {
-            seq: range.start,
-            len,
-            fin,
-            cwr,
-            reason,
-        }
+        Outgoing { seq: range.start, len, fin, cwr, reason }
     }
 }

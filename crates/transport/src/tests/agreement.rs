@@ -12,10 +12,7 @@ use crate::{Endpoint, Segment, window};
 const T: Time = Time::ZERO;
 
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        ..Config::default()
-    }
+    Config { mss: 1000, ..Config::default() }
 }
 
 fn rule(name: &str) -> window::Config {
@@ -43,14 +40,8 @@ fn connect(client: &Config, server: &Config, name: &str) -> [Endpoint; 2] {
 
 #[test]
 fn a_largest_window_in_packets_is_one_of_the_agreed_size() {
-    let ours = Config {
-        max_window: Some(Size::Packets(12)),
-        ..config()
-    };
-    let theirs = Config {
-        mss: 100,
-        ..config()
-    };
+    let ours = Config { max_window: Some(Size::Packets(12)), ..config() };
+    let theirs = Config { mss: 100, ..config() };
     let [mut client, mut server] = connect(&ours, &theirs, "reno");
     client.write(100_000, T);
     for _ in 0..3 {
@@ -69,10 +60,7 @@ fn a_largest_window_in_packets_is_one_of_the_agreed_size() {
 fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
     let asks = Flags::ECE | Flags::CWR;
     for (fallback, agreed) in [(EcnFallback::Off, true), (EcnFallback::AfterSynLoss, false)] {
-        let config = Config {
-            ecn_fallback: fallback,
-            ..config()
-        };
+        let config = Config { ecn_fallback: fallback, ..config() };
         let mut client = Endpoint::connect(&config, &rule("dctcp"), Seq(0)).unwrap();
         let first = poll(&mut client, T)[0];
         assert!(first.flags.has(asks));
@@ -140,9 +128,8 @@ fn a_pair_whose_handshake_has_gone_by_agrees_on_what_the_handshake_would() {
         let back: Vec<_> = poll(&mut server, T).iter().map(shown).collect();
         (first, answers, back, client.cwnd(), server.cwnd())
     };
-    for (ours, theirs) in changes
-        .iter()
-        .flat_map(|ours| changes.iter().map(move |theirs| (ours, theirs)))
+    for (ours, theirs) in
+        changes.iter().flat_map(|ours| changes.iter().map(move |theirs| (ours, theirs)))
     {
         let [ours, theirs] = [*ours, *theirs].map(with);
         let by_handshake = behaviour(connect(&ours, &theirs, "dctcp"));

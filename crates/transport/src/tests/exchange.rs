@@ -41,10 +41,7 @@ fn poll(endpoint: &mut Endpoint, now: Time) -> Vec<Segment> {
 
 /// (first byte, payload) of each segment, in bytes after the SYN.
 fn shape(segments: &[Segment]) -> Vec<(u32, u32)> {
-    segments
-        .iter()
-        .map(|segment| (segment.seq.0 - 1, segment.len))
-        .collect()
+    segments.iter().map(|segment| (segment.seq.0 - 1, segment.len)).collect()
 }
 
 fn ack(number: u32, sack: &[(u32, u32)]) -> Segment {
@@ -84,10 +81,7 @@ fn the_handshake_asks_for_ecn_and_agrees() {
     let syn = poll(&mut client, T);
     assert_eq!(syn.len(), 1, "no data before the handshake");
     assert_eq!(syn[0].flags, Flags::SYN | Flags::ECE | Flags::CWR);
-    assert_eq!(
-        (syn[0].ecn, syn[0].mss, syn[0].sack_permitted),
-        (Ecn::NotEct, 1000, true)
-    );
+    assert_eq!((syn[0].ecn, syn[0].mss, syn[0].sack_permitted), (Ecn::NotEct, 1000, true));
     server.on_segment(&syn[0], T);
     assert_eq!(server.state(), State::SynReceived);
     let answer = poll(&mut server, T);
@@ -96,28 +90,16 @@ fn the_handshake_asks_for_ecn_and_agrees() {
     client.on_segment(&answer[0], T);
     assert_eq!(client.state(), State::Established);
     let third = poll(&mut client, T);
-    assert_eq!(
-        (third[0].seq, third[0].len, third[0].ecn),
-        (Seq(101), 1000, Ecn::Ect0)
-    );
+    assert_eq!((third[0].seq, third[0].len, third[0].ecn), (Seq(101), 1000, Ecn::Ect0));
     server.on_segment(&third[0], T);
-    assert_eq!(
-        (server.state(), server.received()),
-        (State::Established, 1000)
-    );
+    assert_eq!((server.state(), server.received()), (State::Established, 1000));
     assert!(client.is_ecn() && server.is_ecn());
 }
 
 #[test]
 fn ecn_is_off_unless_both_sides_want_it() {
-    let off = Config {
-        ecn: false,
-        ..config()
-    };
-    let silent = Config {
-        echo: Echo::Off,
-        ..config()
-    };
+    let off = Config { ecn: false, ..config() };
+    let silent = Config { echo: Echo::Off, ..config() };
     let cases = [
         (config(), off.clone(), "dctcp", false),
         (off, config(), "dctcp", false),
@@ -130,11 +112,7 @@ fn ecn_is_off_unless_both_sides_want_it() {
         server.on_segment(&client.poll_segment(T).unwrap(), T);
         client.on_segment(&server.poll_segment(T).unwrap(), T);
         server.on_segment(&client.poll_segment(T).unwrap(), T);
-        assert_eq!(
-            (client.is_ecn(), server.is_ecn()),
-            (expected, expected),
-            "{name}"
-        );
+        assert_eq!((client.is_ecn(), server.is_ecn()), (expected, expected), "{name}");
     }
 }
 
@@ -168,11 +146,7 @@ fn a_lost_syn_is_repeated_and_makes_the_start_cautious() {
     client.on_timeout(later);
     let again = poll(&mut client, later);
     assert!(again[0].flags.has(Flags::SYN) && again[0].is_retransmission);
-    assert_eq!(
-        client.poll_timeout(),
-        Some(Time::from_secs(3)),
-        "the timeout doubled"
-    );
+    assert_eq!(client.poll_timeout(), Some(Time::from_secs(3)), "the timeout doubled");
     let answer = Segment {
         seq: Seq(0),
         ack: Seq(1),
@@ -193,17 +167,11 @@ fn both_ends_may_open_at_once() {
     let (from_a, from_b) = (a.poll_segment(T).unwrap(), b.poll_segment(T).unwrap());
     a.on_segment(&from_b, T);
     b.on_segment(&from_a, T);
-    assert_eq!(
-        (a.state(), b.state()),
-        (State::SynReceived, State::SynReceived)
-    );
+    assert_eq!((a.state(), b.state()), (State::SynReceived, State::SynReceived));
     let (from_a, from_b) = (a.poll_segment(T).unwrap(), b.poll_segment(T).unwrap());
     a.on_segment(&from_b, T);
     b.on_segment(&from_a, T);
-    assert_eq!(
-        (a.state(), b.state()),
-        (State::Established, State::Established)
-    );
+    assert_eq!((a.state(), b.state()), (State::Established, State::Established));
 }
 
 #[test]
@@ -218,12 +186,9 @@ fn slow_start_and_avoidance_open_the_window_by_bytes() {
     assert_eq!(endpoint.cwnd(), 3000);
     assert_eq!(poll(&mut endpoint, T).len(), 3);
     // L = 2 counts it for two; without byte counting every ACK counts for one.
-    for (abc, bytes, expected) in [
-        (Some(2), 2000, 4000),
-        (None, 2000, 3000),
-        (Some(1), 500, 2500),
-        (None, 500, 3000),
-    ] {
+    for (abc, bytes, expected) in
+        [(Some(2), 2000, 4000), (None, 2000, 3000), (Some(1), 500, 2500), (None, 500, 3000)]
+    {
         config.abc = abc;
         let mut endpoint = established(&config, "reno");
         endpoint.write(1_000_000, T);
@@ -263,11 +228,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     endpoint.on_segment(&ack(0, &[(3000, 8000), (1000, 2000)]), T);
     assert_eq!(shape(&poll(&mut endpoint, T)), []);
     endpoint.on_segment(&ack(0, &[(3000, 9000), (1000, 2000)]), T);
-    assert_eq!(
-        shape(&poll(&mut endpoint, T)),
-        [(2000, 1000)],
-        "four in flight: room for one"
-    );
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(2000, 1000)], "four in flight: room for one");
     // Everything arrives: the window is what the loss left, and grows again.
     endpoint.on_segment(&ack(12_000, &[]), T);
     assert_eq!((endpoint.cwnd(), endpoint.in_flight()), (5000, 0));
@@ -277,10 +238,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
 
 #[test]
 fn without_sack_partial_acks_repair_one_segment_each() {
-    let config = Config {
-        sack: false,
-        ..config()
-    };
+    let config = Config { sack: false, ..config() };
     let mut endpoint = established(&config, "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
@@ -302,10 +260,7 @@ fn without_sack_partial_acks_repair_one_segment_each() {
     // A partial ACK up to the second hole: it is filled at once. The inflation of 8 falls by the 4
     // acknowledged and rises by one: 5 + 5 = 10 segments, 9 of which are outstanding.
     endpoint.on_segment(&ack(4000, &[]), T);
-    assert_eq!(
-        shape(&poll(&mut endpoint, T)),
-        [(4000, 1000), (13_000, 1000)]
-    );
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(4000, 1000), (13_000, 1000)]);
     // The ACK of everything outstanding at the loss ends the recovery: 5 segments.
     endpoint.on_segment(&ack(12_000, &[]), T);
     assert_eq!((endpoint.cwnd(), endpoint.outstanding()), (5000, 2000));
@@ -324,10 +279,7 @@ fn a_timeout_sends_again_from_the_start_and_skips_what_arrived() {
     assert_eq!(endpoint.rto(), Span::from_secs(2));
     // The answer shows that segments 1, 3 and 4 had arrived.
     endpoint.on_segment(&ack(2000, &[(3000, 5000)]), late);
-    assert_eq!(
-        shape(&poll(&mut endpoint, late)),
-        [(2000, 1000), (5000, 1000)]
-    );
+    assert_eq!(shape(&poll(&mut endpoint, late)), [(2000, 1000), (5000, 1000)]);
 }
 
 #[test]
@@ -363,9 +315,7 @@ fn echoes(echo: Echo, arriving: &[(Ecn, Flags)]) -> Vec<Vec<(u32, bool)>> {
             endpoint.on_segment(&data(seq, flags, ecn), T);
             seq += MSS;
             let sent = poll(&mut endpoint, T);
-            sent.iter()
-                .map(|s| ((s.ack.0 - 1) / MSS, s.flags.has(Flags::ECE)))
-                .collect()
+            sent.iter().map(|s| ((s.ack.0 - 1) / MSS, s.flags.has(Flags::ECE))).collect()
         })
         .collect()
 }
@@ -389,11 +339,7 @@ fn each_echo_rule_keeps_its_own_law() {
     // A mark on the segment with CWR starts the echo again.
     expect(Echo::Rfc3168, &[CE, CE_CWR], &[&[], &[(2, yes)]]);
     // RFC 8257: every change is acknowledged at once with the new state.
-    expect(
-        Echo::Dctcp,
-        &[PLAIN, CE, CE, PLAIN, PLAIN],
-        &[&[], &[(2, yes)], &[], &[(4, no)], &[]],
-    );
+    expect(Echo::Dctcp, &[PLAIN, CE, CE, PLAIN, PLAIN], &[&[], &[(2, yes)], &[], &[(4, no)], &[]]);
     // SIGCOMM paper: a change pushes the waiting ACK out with the old state.
     expect(
         Echo::DctcpPaper,
@@ -403,33 +349,17 @@ fn each_echo_rule_keeps_its_own_law() {
     // With nothing waiting, a change is not hurried: thesis, figure 3.1, right.
     expect(Echo::DctcpPaper, &[CE, PLAIN], &[&[], &[(1, yes)]]);
     // Linux since 4.18 acknowledges the new state at once as well.
-    expect(
-        Echo::DctcpTwoAcks,
-        &[PLAIN, CE, CE],
-        &[&[], &[(1, no), (2, yes)], &[]],
-    );
+    expect(Echo::DctcpTwoAcks, &[PLAIN, CE, CE], &[&[], &[(1, no), (2, yes)], &[]]);
     // ECN♯'s ns-3 loses the mark of a segment with CWR.
-    expect(
-        Echo::DctcpCwrClears,
-        &[CE, CE_CWR, PLAIN],
-        &[&[], &[(1, yes)], &[(3, no)]],
-    );
+    expect(Echo::DctcpCwrClears, &[CE, CE_CWR, PLAIN], &[&[], &[(1, yes)], &[(3, no)]]);
     expect(Echo::DctcpPaper, &[CE, CE_CWR], &[&[], &[(2, yes)]]);
     // ODCTCP: a change is acknowledged at once, with the new state for older data too.
     expect(Echo::Odctcp, &[PLAIN, CE], &[&[], &[(2, yes)]]);
     expect(Echo::Odctcp, &[CE, PLAIN], &[&[(1, yes)], &[(2, no)]]);
     // Thesis, figures 5.7 and 5.8: after CWR a DCTCP receiver hurries, an ODCTCP receiver waits
     // for the second segment.
-    expect(
-        Echo::Odctcp,
-        &[CE, CWR, PLAIN],
-        &[&[(1, yes)], &[], &[(3, no)]],
-    );
-    expect(
-        Echo::OdctcpInverted,
-        &[CE, CWR, PLAIN],
-        &[&[(1, yes)], &[(2, no)], &[]],
-    );
+    expect(Echo::Odctcp, &[CE, CWR, PLAIN], &[&[(1, yes)], &[], &[(3, no)]]);
+    expect(Echo::OdctcpInverted, &[CE, CWR, PLAIN], &[&[(1, yes)], &[(2, no)], &[]]);
     expect(Echo::OdctcpInverted, &[CWR], &[&[(1, no)]]);
     expect(Echo::Off, &[CE, CE], &[&[], &[(2, no)]]);
 }
@@ -457,10 +387,7 @@ fn a_reduction_is_reported_once_on_new_data() {
     endpoint.on_segment(&ack(7000, &[]), T);
     let sent = poll(&mut endpoint, T);
     assert!(!sent[0].flags.has(Flags::CWR));
-    assert_eq!(
-        (endpoint.cwnd(), endpoint.stats().mark_reductions),
-        (5000, 1)
-    );
+    assert_eq!((endpoint.cwnd(), endpoint.stats().mark_reductions), (5000, 1));
 }
 
 #[test]
@@ -503,17 +430,9 @@ fn pure_acks_and_retransmissions_are_capable_as_the_rules_say() {
     assert_eq!(capable("rfc3168", &config), [true, false, false]);
     assert_eq!(capable("ecn-star", &config), [true, false, false]);
     assert_eq!(capable("reno", &config), [false; 3]);
-    let never = Config {
-        ect_ack: Ect::Never,
-        ect_retransmission: Ect::Never,
-        ..config.clone()
-    };
+    let never = Config { ect_ack: Ect::Never, ect_retransmission: Ect::Never, ..config.clone() };
     assert_eq!(capable("dctcp", &never), [true, false, false]);
-    let always = Config {
-        ect_ack: Ect::Always,
-        ect_retransmission: Ect::Always,
-        ..config
-    };
+    let always = Config { ect_ack: Ect::Always, ect_retransmission: Ect::Always, ..config };
     assert_eq!(capable("rfc3168", &always), [true; 3]);
 }
 
@@ -521,23 +440,14 @@ fn pure_acks_and_retransmissions_are_capable_as_the_rules_say() {
 fn an_idle_time_resets_the_window_as_the_rule_has_it() {
     // Grown to 20 segments; SRTT is 1 ms, so the timeout is 3 ms, raised to 10 ms.
     let after = |idle_restart, pause: Span| {
-        let mut endpoint = established(
-            &Config {
-                idle_restart,
-                ..config()
-            },
-            "reno",
-        );
+        let mut endpoint = established(&Config { idle_restart, ..config() }, "reno");
         endpoint.write(10_000, T);
         poll(&mut endpoint, T);
         let mut now = Time::from_ms(1);
         for i in 1..=10 {
             endpoint.on_segment(&ack(i * 1000, &[]), now);
         }
-        assert_eq!(
-            (endpoint.cwnd(), endpoint.rto()),
-            (20_000, Span::from_ms(10))
-        );
+        assert_eq!((endpoint.cwnd(), endpoint.rto()), (20_000, Span::from_ms(10)));
         // The pause counts from the last segment sent, at zero.
         now = T + pause;
         endpoint.write(1000, now);
@@ -545,11 +455,7 @@ fn an_idle_time_resets_the_window_as_the_rule_has_it() {
         endpoint.cwnd()
     };
     let (short, long) = (Span::from_ms(10), Span::from_ms(21));
-    assert_eq!(
-        after(IdleRestart::Rfc5681, short),
-        20_000,
-        "not longer than the timeout"
-    );
+    assert_eq!(after(IdleRestart::Rfc5681, short), 20_000, "not longer than the timeout");
     assert_eq!(after(IdleRestart::Rfc5681, long), 10_000);
     assert_eq!(after(IdleRestart::Off, long), 20_000);
     // Ten segments came from one half after 10 ms, and the initial window is the floor.
@@ -561,11 +467,7 @@ fn an_idle_time_resets_the_window_as_the_rule_has_it() {
 
 #[test]
 fn a_closed_window_is_probed_until_it_opens() {
-    let config = Config {
-        reader: Reader::Manual,
-        receive_window: Bytes(2000),
-        ..config()
-    };
+    let config = Config { reader: Reader::Manual, receive_window: Bytes(2000), ..config() };
     let mut sender = established(&config, "reno");
     let mut receiver = established(&config, "reno");
     sender.write(5000, T);
@@ -604,26 +506,17 @@ fn a_closed_window_is_probed_until_it_opens() {
 
 #[test]
 fn a_window_that_opens_as_the_timer_runs_out_is_used_and_not_probed() {
-    let config = Config {
-        receive_window: Bytes(2000),
-        ..config()
-    };
+    let config = Config { receive_window: Bytes(2000), ..config() };
     let mut sender = established(&config, "reno");
     sender.write(5000, T);
     poll(&mut sender, T);
-    let closed = Segment {
-        window: 0,
-        ..ack(2000, &[])
-    };
+    let closed = Segment { window: 0, ..ack(2000, &[]) };
     sender.on_segment(&closed, T);
     assert_eq!(poll(&mut sender, T), []);
     let now = sender.poll_timeout().unwrap();
     sender.on_timeout(now);
     // Before the probe was polled, the peer's update arrives.
-    let open = Segment {
-        window: 2000,
-        ..closed
-    };
+    let open = Segment { window: 2000, ..closed };
     sender.on_segment(&open, now);
     assert_eq!(shape(&poll(&mut sender, now)), [(2000, 1000), (3000, 1000)]);
     assert_eq!(sender.stats().window_probes, 0);
@@ -637,20 +530,14 @@ fn a_window_that_closes_during_a_repair_is_probed_after_it() {
     sender.write(20_000, T);
     assert_eq!(poll(&mut sender, T).len(), 10);
     for end in [2000, 3000, 4000, 5000] {
-        let closing = Segment {
-            window: 10_000,
-            ..ack(0, &[(1000, end)])
-        };
+        let closing = Segment { window: 10_000, ..ack(0, &[(1000, end)]) };
         sender.on_segment(&closing, T);
     }
     assert_eq!(sender.stats().fast_recoveries, 1);
     poll(&mut sender, T);
     sender.check_waiting();
     // All of it arrived, and nothing more is taken.
-    let closed = Segment {
-        window: 0,
-        ..ack(10_000, &[])
-    };
+    let closed = Segment { window: 0, ..ack(10_000, &[]) };
     sender.on_segment(&closed, T);
     assert_eq!(poll(&mut sender, T), []);
     let now = sender.poll_timeout().expect("the window is probed");
@@ -668,10 +555,7 @@ fn fins_close_in_order_and_resets_at_once() {
     let sent = poll(&mut a, T);
     assert_eq!((sent[0].len, sent[0].flags), (500, Flags::FIN | Flags::ACK));
     b.on_segment(&sent[0], T);
-    assert_eq!(
-        (b.state(), b.received(), b.is_finished()),
-        (State::CloseWait, 500, true)
-    );
+    assert_eq!((b.state(), b.received(), b.is_finished()), (State::CloseWait, 500, true));
     let answer = poll(&mut b, T);
     assert_eq!(answer[0].ack, Seq(502));
     a.on_segment(&answer[0], T);
@@ -698,10 +582,7 @@ fn fins_close_in_order_and_resets_at_once() {
 
 #[test]
 fn a_peer_that_never_answers_is_given_up() {
-    let config = Config {
-        max_retries: Some(3),
-        ..config()
-    };
+    let config = Config { max_retries: Some(3), ..config() };
     let mut endpoint = established(&config, "reno");
     endpoint.write(1000, T);
     poll(&mut endpoint, T);
@@ -710,10 +591,7 @@ fn a_peer_that_never_answers_is_given_up() {
         endpoint.on_timeout(next);
         sent += poll(&mut endpoint, next).len();
     }
-    assert_eq!(
-        (sent, endpoint.state(), endpoint.is_broken()),
-        (3, State::Closed, true)
-    );
+    assert_eq!((sent, endpoint.state(), endpoint.is_broken()), (3, State::Closed, true));
 }
 
 #[test]
@@ -724,27 +602,12 @@ fn segments_know_their_place_in_the_messages() {
     let sent = poll(&mut endpoint, T);
     let places: Vec<_> = sent
         .iter()
-        .map(|segment| {
-            endpoint
-                .message_position(segment)
-                .map(|at| (at.message, at.offset))
-        })
+        .map(|segment| endpoint.message_position(segment).map(|at| (at.message, at.offset)))
         .collect();
-    assert_eq!(
-        places,
-        [
-            Some((0, 0)),
-            Some((0, 1000)),
-            Some((1, 500)),
-            Some((1, 1500))
-        ]
-    );
+    assert_eq!(places, [Some((0, 0)), Some((0, 1000)), Some((1, 500)), Some((1, 1500))]);
     endpoint.on_segment(&ack(2000, &[]), T);
     assert_eq!(endpoint.message_position(&sent[0]), None);
-    assert_eq!(
-        endpoint.message_position(&sent[2]).map(|at| at.offset),
-        Some(500)
-    );
+    assert_eq!(endpoint.message_position(&sent[2]).map(|at| at.offset), Some(500));
 }
 
 #[test]
@@ -783,10 +646,7 @@ fn a_fin_waits_behind_a_closed_window_as_long_as_the_peer_answers() {
     assert_eq!(poll(&mut receiver, now)[0].window, 2000);
     receiver.on_segment(&fin[0], now);
     assert!(receiver.is_finished());
-    assert_eq!(
-        (receiver.received(), receiver.state()),
-        (2000, State::CloseWait)
-    );
+    assert_eq!((receiver.received(), receiver.state()), (2000, State::CloseWait));
 }
 
 #[test]
@@ -800,27 +660,14 @@ fn nagle_holds_a_small_segment_until_the_others_are_acknowledged() {
         endpoint.on_segment(&ack(100, &[]), T);
         (first, second, shape(&poll(&mut endpoint, T)))
     };
-    assert_eq!(
-        small(false),
-        (Vec::from([(0, 100)]), Vec::from([(100, 100)]), Vec::new())
-    );
-    assert_eq!(
-        small(true),
-        (Vec::from([(0, 100)]), Vec::new(), Vec::from([(100, 100)]))
-    );
+    assert_eq!(small(false), (Vec::from([(0, 100)]), Vec::from([(100, 100)]), Vec::new()));
+    assert_eq!(small(true), (Vec::from([(0, 100)]), Vec::new(), Vec::from([(100, 100)])));
 }
 
 #[test]
 fn a_duplicate_is_reported_in_front_if_wanted() {
     for (dsack, expected) in [(true, 1), (false, 0)] {
-        let mut endpoint = established(
-            &Config {
-                dsack,
-                delayed_ack: 1,
-                ..config()
-            },
-            "reno",
-        );
+        let mut endpoint = established(&Config { dsack, delayed_ack: 1, ..config() }, "reno");
         for _ in 0..2 {
             endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
         }
@@ -832,13 +679,7 @@ fn a_duplicate_is_reported_in_front_if_wanted() {
 
 #[test]
 fn a_proportional_recovery_spends_half_of_what_arrives() {
-    let mut endpoint = established(
-        &Config {
-            prr: true,
-            ..config()
-        },
-        "reno",
-    );
+    let mut endpoint = established(&Config { prr: true, ..config() }, "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
     // Segment 0 is lost. Two reports let new data out, which does not count when the third starts
@@ -869,10 +710,7 @@ fn after_a_timeout_sacked_data_that_the_receiver_dropped_is_sent_again() {
     endpoint.on_timeout(late);
     assert_eq!(shape(&poll(&mut endpoint, late)), [(0, 1000)]);
     endpoint.on_segment(&ack(1000, &[]), late);
-    assert_eq!(
-        shape(&poll(&mut endpoint, late)),
-        [(1000, 1000), (2000, 1000)]
-    );
+    assert_eq!(shape(&poll(&mut endpoint, late)), [(1000, 1000), (2000, 1000)]);
 }
 
 #[test]
@@ -921,11 +759,7 @@ fn reductions_for_losses_are_reported_too_on_new_data() {
     endpoint.on_segment(&ack(0, &[(1000, 4000)]), T);
     poll(&mut endpoint, T);
     endpoint.on_segment(&ack(10_000, &[]), T);
-    assert!(
-        poll(&mut endpoint, T)
-            .iter()
-            .all(|segment| !segment.flags.has(Flags::CWR))
-    );
+    assert!(poll(&mut endpoint, T).iter().all(|segment| !segment.flags.has(Flags::CWR)));
 }
 
 #[test]
@@ -937,31 +771,16 @@ fn the_window_of_an_overtaken_segment_is_not_believed() {
     endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
     endpoint.write(1000, T);
     let sent = poll(&mut endpoint, T);
-    assert!(
-        sent.iter().all(|segment| segment.len == 0),
-        "the window is closed: {sent:?}"
-    );
+    assert!(sent.iter().all(|segment| segment.len == 0), "the window is closed: {sent:?}");
     // The same number with the same or a newer acknowledgement is.
-    endpoint.on_segment(
-        &Segment {
-            seq: Seq(2001),
-            ..ack(0, &[])
-        },
-        T,
-    );
+    endpoint.on_segment(&Segment { seq: Seq(2001), ..ack(0, &[]) }, T);
     assert_eq!(shape(&poll(&mut endpoint, T)), [(0, 1000)]);
 }
 
 #[test]
 fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
     // RFC 6582, section 3.2, step 2: they acknowledge no more than was sent before the timeout.
-    let mut endpoint = established(
-        &Config {
-            sack: false,
-            ..config()
-        },
-        "reno",
-    );
+    let mut endpoint = established(&Config { sack: false, ..config() }, "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
     let late = endpoint.poll_timeout().unwrap();
@@ -1006,17 +825,10 @@ fn a_closed_connection_that_waits_is_not_broken_by_a_reset() {
     let mut a = established(&config(), "reno");
     a.close(T);
     poll(&mut a, T);
-    let fin = Segment {
-        flags: Flags::ACK | Flags::FIN,
-        ..ack(1, &[])
-    };
+    let fin = Segment { flags: Flags::ACK | Flags::FIN, ..ack(1, &[]) };
     a.on_segment(&fin, T);
     assert_eq!(a.state(), State::TimeWait);
-    let reset = Segment {
-        seq: Seq(2),
-        flags: Flags::RST,
-        ..Segment::default()
-    };
+    let reset = Segment { seq: Seq(2), flags: Flags::RST, ..Segment::default() };
     a.on_segment(&reset, T);
     assert_eq!((a.state(), a.is_broken()), (State::TimeWait, false));
 }
@@ -1025,10 +837,7 @@ fn a_closed_connection_that_waits_is_not_broken_by_a_reset() {
 fn a_reset_after_a_timeout_still_reaches_the_peer() {
     // All data arrived and all ACKs were lost. A RST with the number of the first retransmission
     // would lie before what the peer expects next.
-    let (mut a, mut b) = (
-        established(&config(), "reno"),
-        established(&config(), "reno"),
-    );
+    let (mut a, mut b) = (established(&config(), "reno"), established(&config(), "reno"));
     a.write(3000, T);
     for segment in poll(&mut a, T) {
         b.on_segment(&segment, T);
@@ -1045,10 +854,7 @@ fn a_reset_after_a_timeout_still_reaches_the_peer() {
 
 #[test]
 fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
-    let small = Config {
-        mss: 100,
-        ..config()
-    };
+    let small = Config { mss: 100, ..config() };
     let mut client = Endpoint::connect(&config(), &rule("reno"), Seq(0)).unwrap();
     let mut server = Endpoint::listen(&small, &rule("reno"), Seq(0)).unwrap();
     client.write(100_000, T);
@@ -1076,10 +882,7 @@ fn two_ends_that_open_at_the_same_time_lost_nothing() {
         }
     }
     for end in &mut ends {
-        assert_eq!(
-            (end.state(), end.stats().retransmissions),
-            (State::Established, 0)
-        );
+        assert_eq!((end.state(), end.stats().retransmissions), (State::Established, 0));
         assert_eq!(end.smoothed_rtt(), Some(Span::from_ms(2)));
         assert_eq!(end.cwnd(), 10 * MSS, "no SYN was lost");
         assert!(end.is_ecn());

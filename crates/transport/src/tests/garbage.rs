@@ -12,23 +12,13 @@ use crate::{Endpoint, Segment, State, window};
 const T: Time = Time::ZERO;
 
 fn established() -> Endpoint {
-    let config = Config {
-        mss: 1000,
-        ..Config::default()
-    };
+    let config = Config { mss: 1000, ..Config::default() };
     let rule = window::Config::named("dctcp").unwrap();
     Endpoint::established(&config, &rule, Seq(0), Seq(0)).unwrap()
 }
 
 fn segment(seq: u32, ack: u32, len: u32, flags: Flags) -> Segment {
-    Segment {
-        seq: Seq(seq),
-        ack: Seq(ack),
-        len,
-        flags,
-        window: 1 << 16,
-        ..Segment::default()
-    }
+    Segment { seq: Seq(seq), ack: Seq(ack), len, flags, window: 1 << 16, ..Segment::default() }
 }
 
 #[test]
@@ -51,18 +41,13 @@ fn an_ack_of_unsent_data_is_answered_and_changes_nothing() {
 fn an_acknowledgement_older_than_any_window_is_refused_with_its_data() {
     // RFC 5961, section 5.2; the largest window that was announced is 16 MiB.
     let max_announced = 16 << 20;
-    for (ack, taken) in [
-        (1_u32.wrapping_sub(max_announced), 1000),
-        (0_u32.wrapping_sub(max_announced), 0),
-    ] {
+    for (ack, taken) in
+        [(1_u32.wrapping_sub(max_announced), 1000), (0_u32.wrapping_sub(max_announced), 0)]
+    {
         let mut endpoint = established();
         endpoint.on_segment(&segment(1, ack, 1000, Flags::ACK), T);
         assert_eq!(endpoint.received(), taken, "{ack}");
-        assert_eq!(
-            endpoint.poll_segment(T).is_some(),
-            taken == 0,
-            "the refusal is answered"
-        );
+        assert_eq!(endpoint.poll_segment(T).is_some(), taken == 0, "the refusal is answered");
     }
 }
 
@@ -98,10 +83,7 @@ fn old_data_is_acknowledged_again_and_data_beyond_the_window_is_not_taken() {
     assert_eq!(endpoint.poll_segment(T).unwrap().ack, Seq(1001));
     let beyond = 1 + 1000 + (16 << 20);
     endpoint.on_segment(&segment(beyond, 1, 1000, Flags::ACK), T);
-    assert_eq!(
-        endpoint.poll_segment(T).unwrap().sack,
-        SackBlocks::default()
-    );
+    assert_eq!(endpoint.poll_segment(T).unwrap().sack, SackBlocks::default());
     // A part of it fits: the part is taken.
     endpoint.on_segment(&segment(beyond - 10, 1, 1000, Flags::ACK), T);
     let block = Range::new(Seq(beyond - 10), Seq(beyond));
@@ -125,28 +107,16 @@ fn a_contradictory_fin_is_ignored() {
     assert_eq!((endpoint.received(), endpoint.is_finished()), (4000, true));
     // Data after the FIN.
     endpoint.on_segment(&segment(4002, 1, 1000, Flags::ACK), T);
-    assert_eq!(
-        (endpoint.received(), endpoint.state()),
-        (4000, State::CloseWait)
-    );
+    assert_eq!((endpoint.received(), endpoint.state()), (4000, State::CloseWait));
 }
 
 #[test]
 fn an_endpoint_that_waits_for_a_syn_refuses_everything_else() {
     let rule = window::Config::named("reno").unwrap();
-    for flags in [
-        Flags::NONE,
-        Flags::FIN,
-        Flags::RST,
-        Flags::ECE,
-        Flags::SYN | Flags::FIN,
-    ] {
+    for flags in [Flags::NONE, Flags::FIN, Flags::RST, Flags::ECE, Flags::SYN | Flags::FIN] {
         let mut endpoint = Endpoint::listen(&Config::default(), &rule, Seq(0)).unwrap();
         endpoint.on_segment(&segment(5, 5, 5, flags), T);
-        assert_eq!(
-            (endpoint.state(), endpoint.poll_segment(T)),
-            (State::Listen, None)
-        );
+        assert_eq!((endpoint.state(), endpoint.poll_segment(T)), (State::Listen, None));
     }
     let mut endpoint = Endpoint::listen(&Config::default(), &rule, Seq(0)).unwrap();
     endpoint.on_segment(&segment(5, 77, 5, Flags::ACK), T);
@@ -168,10 +138,7 @@ fn a_reset_fits_what_it_answers() {
         closed.poll_segment(T).unwrap()
     };
     let reset = answer(&mut closed, Flags::ACK);
-    assert_eq!(
-        (reset.seq, reset.ack, reset.flags),
-        (Seq(77), Seq(0), Flags::RST)
-    );
+    assert_eq!((reset.seq, reset.ack, reset.flags), (Seq(77), Seq(0), Flags::RST));
     let reset = answer(&mut closed, Flags::SYN);
     assert_eq!((reset.seq, reset.ack), (Seq(0), Seq(521)));
     assert_eq!(reset.flags, Flags::RST | Flags::ACK);
@@ -247,11 +214,7 @@ fn garbage_never_breaks_an_invariant() {
             let mut burst = 0;
             while let Some(sent) = endpoint.poll_segment(now) {
                 endpoint.check();
-                near = Segment {
-                    seq: sent.ack,
-                    ack: sent.end(),
-                    ..sent
-                };
+                near = Segment { seq: sent.ack, ack: sent.end(), ..sent };
                 burst += 1;
                 assert!(burst < 50_000, "seed {seed}: a runaway sender");
             }
@@ -266,11 +229,8 @@ fn a_connection_survives_garbage_from_a_third_party() {
     // Old and future numbers, senseless SACK blocks and flags, injected into a transfer. Numbers
     // that a blind attacker would have to guess are left out: they are as good as the peer's.
     for seed in 0..100 {
-        let config = Config {
-            rto_min: Span::from_ms(1),
-            echo: Echo::DctcpPaper,
-            ..Config::default()
-        };
+        let config =
+            Config { rto_min: Span::from_ms(1), echo: Echo::DctcpPaper, ..Config::default() };
         let rule = window::Config::named("dctcp").unwrap();
         let mut network = Network::new((&config, &rule), (&config, &rule), seed);
         network.weather.loss = 20;
@@ -280,11 +240,7 @@ fn a_connection_survives_garbage_from_a_third_party() {
         let limit = Time::from_secs(100);
         while network.server.received() < 300_000 {
             assert!(network.step(limit), "seed {seed}: stalled");
-            let side = if rng.next_u32().is_multiple_of(2) {
-                Side::Client
-            } else {
-                Side::Server
-            };
+            let side = if rng.next_u32().is_multiple_of(2) { Side::Client } else { Side::Server };
             let mut garbage = anything(&mut rng, &Segment::default());
             // Far from both windows: from 2^25 to 2^30 away.
             garbage.seq = network.expected(side) + ((1 << 25) + rng.next_u32() % (1 << 30));
@@ -294,9 +250,6 @@ fn a_connection_survives_garbage_from_a_third_party() {
                 network.side(side).check();
             }
         }
-        assert!(
-            !network.client.is_broken() && !network.server.is_broken(),
-            "seed {seed}"
-        );
+        assert!(!network.client.is_broken() && !network.server.is_broken(), "seed {seed}");
     }
 }

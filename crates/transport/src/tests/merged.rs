@@ -17,11 +17,7 @@ fn receiver(config: &Config) -> Endpoint {
 }
 
 fn config() -> Config {
-    Config {
-        mss: 1000,
-        echo: Echo::Dctcp,
-        ..Config::default()
-    }
+    Config { mss: 1000, echo: Echo::Dctcp, ..Config::default() }
 }
 
 /// So many segments in a row, from this one on.
@@ -67,10 +63,7 @@ fn a_unit_of_two_segments_is_acknowledged_at_once_and_one_of_one_waits() {
 
 #[test]
 fn more_segments_for_an_ack_than_a_unit_has_make_it_wait() {
-    let mut endpoint = receiver(&Config {
-        delayed_ack: 4,
-        ..config()
-    });
+    let mut endpoint = receiver(&Config { delayed_ack: 4, ..config() });
     let now = Time::from_us(10);
     endpoint.on_merged(&unit(0, 3, Ecn::Ect0), 3, now);
     assert_eq!(acks(&mut endpoint, now), []);
@@ -90,10 +83,7 @@ fn every_segment_of_a_marked_unit_counts_as_marked() {
 
 #[test]
 fn a_change_of_marks_between_units_is_acknowledged_with_both_states() {
-    let mut endpoint = receiver(&Config {
-        echo: Echo::DctcpTwoAcks,
-        ..config()
-    });
+    let mut endpoint = receiver(&Config { echo: Echo::DctcpTwoAcks, ..config() });
     let now = Time::from_us(10);
     endpoint.on_merged(&unit(0, 1, Ecn::Ect0), 1, now);
     endpoint.on_merged(&unit(1, 5, Ecn::Ce), 5, now);
@@ -115,10 +105,7 @@ fn a_unit_out_of_order_is_one_duplicate() {
 #[test]
 fn linux_measures_segments_and_not_units() {
     // After its sixteen quick ACKs, a unit of one full segment is as large as others were: its ACK waits.
-    let mut endpoint = receiver(&Config {
-        acks: AckPolicy::Linux,
-        ..config()
-    });
+    let mut endpoint = receiver(&Config { acks: AckPolicy::Linux, ..config() });
     let mut now = Time::from_us(10);
     let mut first = 0;
     for _ in 0..16 {

@@ -14,10 +14,7 @@ use crate::window::{self, dctcp};
 const MSS: u32 = 1448;
 
 fn config(echo: Echo) -> Config {
-    Config {
-        echo,
-        ..Config::profile("odctcp-dummynet").unwrap()
-    }
+    Config { echo, ..Config::profile("odctcp-dummynet").unwrap() }
 }
 
 fn dctcp(profile: &str) -> window::Config {
@@ -55,14 +52,8 @@ fn utilisation(network: &Network) -> u64 {
 fn a_dctcp_sender_without_cwr_collapses_to_two_segments_against_a_standard_receiver() {
     // Thesis, figure 5.1: the window is at two segments from 1.7 s on, and stays.
     let (network, windows) = trace(&dctcp("thesis-plain"), Echo::Rfc3168);
-    assert!(
-        windows[..10].iter().any(|&window| window > 6),
-        "{windows:?}"
-    );
-    assert!(
-        windows[25..].iter().all(|&window| window == 2),
-        "{windows:?}"
-    );
+    assert!(windows[..10].iter().any(|&window| window > 6), "{windows:?}");
+    assert!(windows[25..].iter().all(|&window| window == 2), "{windows:?}");
     // Two segments per 40 ms and the queueing they do not cause: a third of the link.
     assert!(utilisation(&network) < 45, "{}", utilisation(&network));
     assert!(network.trace.iter().all(|(_, side, segment)| {
@@ -74,10 +65,7 @@ fn a_dctcp_sender_without_cwr_collapses_to_two_segments_against_a_standard_recei
 fn an_odctcp_sender_keeps_a_useful_window_against_a_standard_receiver() {
     // Thesis, figure 5.4: a straight time-sequence line.
     let (network, windows) = trace(&named("odctcp"), Echo::Rfc3168);
-    assert!(
-        windows[25..].iter().all(|&window| window > 3),
-        "{windows:?}"
-    );
+    assert!(windows[25..].iter().all(|&window| window > 3), "{windows:?}");
     assert!(utilisation(&network) > 90, "{}", utilisation(&network));
 }
 
@@ -96,12 +84,7 @@ fn every_pair_that_announces_its_reductions_uses_the_link() {
         named("ecn-star"),
     ];
     for rule in &rules {
-        for echo in [
-            Echo::Rfc3168,
-            Echo::DctcpPaper,
-            Echo::DctcpTwoAcks,
-            Echo::Odctcp,
-        ] {
+        for echo in [Echo::Rfc3168, Echo::DctcpPaper, Echo::DctcpTwoAcks, Echo::Odctcp] {
             let (network, windows) = trace(rule, echo);
             let used = utilisation(&network);
             assert!(used > 75, "{rule:?} to {echo:?}: {used} % {windows:?}");
@@ -127,8 +110,5 @@ fn a_standard_receiver_echoes_until_cwr_and_no_longer() {
     );
     let acks = network.server.stats().pure_acks_sent;
     let echoes = network.client.stats().echoes_received;
-    assert!(
-        echoes * 2 < acks,
-        "most ACKs carry no echo: {echoes} of {acks}"
-    );
+    assert!(echoes * 2 < acks, "most ACKs carry no echo: {echoes} of {acks}");
 }

@@ -10,10 +10,8 @@ use crate::{State, window};
 
 /// All window rules, and DCTCP in all its profiles.
 pub(super) fn all_rules() -> Vec<window::Config> {
-    let mut rules: Vec<_> = window::Config::NAMES
-        .iter()
-        .map(|name| window::Config::named(name).unwrap())
-        .collect();
+    let mut rules: Vec<_> =
+        window::Config::NAMES.iter().map(|name| window::Config::named(name).unwrap()).collect();
     for name in window::dctcp::Config::PROFILES {
         let profile = window::dctcp::Config::profile(name).unwrap();
         rules.push(window::Config::Dctcp(profile));
@@ -56,9 +54,7 @@ fn draw_config(rng: &mut Rng) -> Config {
         ("tso_sizing", crate::config::TsoSizing::NAMES),
         ("tso", &["none", "2pkts", "64KB"]),
     ] {
-        config
-            .set(field, names[draw(names.len() as u32) as usize])
-            .unwrap();
+        config.set(field, names[draw(names.len() as u32) as usize]).unwrap();
     }
     config.check().unwrap();
     config
@@ -88,9 +84,8 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
         let now = network.now;
         network.client.write(up, now);
         network.server.write(down, now);
-        let done = network.run_until(limit, |n| {
-            n.server.received() == sent[0] && n.client.received() == sent[1]
-        });
+        let done = network
+            .run_until(limit, |n| n.server.received() == sent[0] && n.client.received() == sent[1]);
         assert!(
             done,
             "seed {seed}: stalled at {} of {sent:?}\nclient {:?}\nserver {:?}",
@@ -111,20 +106,9 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
         "seed {seed}: not closed\nclient {:?}\nserver {:?}",
         network.client, network.server
     );
-    assert!(
-        !network.client.is_broken() && !network.server.is_broken(),
-        "seed {seed}"
-    );
-    assert_eq!(
-        [network.client.acked(), network.server.acked()],
-        sent,
-        "seed {seed}"
-    );
-    assert_eq!(
-        [network.server.received(), network.client.received()],
-        sent,
-        "seed {seed}"
-    );
+    assert!(!network.client.is_broken() && !network.server.is_broken(), "seed {seed}");
+    assert_eq!([network.client.acked(), network.server.acked()], sent, "seed {seed}");
+    assert_eq!([network.server.received(), network.client.received()], sent, "seed {seed}");
     assert_eq!(network.in_order(Side::Server), sent[0]);
     assert_eq!(network.in_order(Side::Client), sent[1]);
     network
@@ -189,10 +173,7 @@ fn every_sender_rule_works_with_every_receiver_rule() {
     for rule in &all_rules() {
         for echo in Echo::NAMES {
             let mut rng = Rng::new(seed, 5);
-            let server = Config {
-                echo: Echo::read(echo).unwrap(),
-                ..draw_config(&mut rng)
-            };
+            let server = Config { echo: Echo::read(echo).unwrap(), ..draw_config(&mut rng) };
             let client = draw_config(&mut rng);
             transfer(seed, (&client, rule), (&server, rule));
             seed += 1;
@@ -222,18 +203,11 @@ fn a_slow_reader_stops_the_sender_and_lets_it_go_on() {
             network.run_until(until, |_| false);
             network.now = until;
             let readable = network.server.readable();
-            assert!(
-                readable <= server.receive_window.0,
-                "seed {seed}: more than the buffer holds"
-            );
+            assert!(readable <= server.receive_window.0, "seed {seed}: more than the buffer holds");
             let portion = u64::from(1 + rng.next_u32() % 9_000);
             taken += network.server.read(portion, until);
             network.flush();
-            assert!(
-                until < limit,
-                "seed {seed}: stalled after {taken} {:?}",
-                network.client
-            );
+            assert!(until < limit, "seed {seed}: stalled after {taken} {:?}", network.client);
         }
         assert_eq!(network.server.received(), 200_000);
     }

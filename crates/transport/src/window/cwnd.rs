@@ -97,11 +97,7 @@ impl Cwnd {
             self.window = self.window.saturating_add(counted).min(self.params.max);
         } else {
             self.limit = self.params.limit();
-            let counted = if self.params.abc.is_some() {
-                bytes
-            } else {
-                mss
-            };
+            let counted = if self.params.abc.is_some() { bytes } else { mss };
             self.credit = self.credit.saturating_add(counted);
             // What counts of the window lacks less than a segment of it.
             if self.credit > self.window.saturating_sub(mss) {
@@ -237,12 +233,7 @@ pub struct OncePerWindow {
 impl OncePerWindow {
     /// No reaction yet.
     pub const fn new(regrowth: Regrowth) -> Self {
-        Self {
-            end: None,
-            frozen: false,
-            echoing: false,
-            regrowth,
-        }
+        Self { end: None, frozen: false, echoing: false, regrowth }
     }
 
     /// Takes in an ACK. Answers whether the window may grow on it, if there is no reduction.
@@ -467,10 +458,7 @@ mod tests {
     #[test]
     fn half_of_the_flight_is_at_least_two_segments_and_never_a_rise() {
         let mut cwnd = cwnd(None);
-        assert_eq!(
-            [cwnd.half(3999), cwnd.half(4000), cwnd.half(4002)],
-            [2000, 2000, 2001]
-        );
+        assert_eq!([cwnd.half(3999), cwnd.half(4000), cwnd.half(4002)], [2000, 2000, 2001]);
         cwnd.cut_to(1500, 9000);
         cwnd.halve(8000);
         assert_eq!((cwnd.window(), cwnd.ssthresh()), (1500, 4000));

@@ -32,10 +32,7 @@ pub struct EcnStar {
 impl EcnStar {
     /// ECN* with these parameters.
     pub fn new(config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
-        Ok(Self {
-            cwnd: Cwnd::new(params),
-            reduced: OncePerWindow::new(config.regrowth),
-        })
+        Ok(Self { cwnd: Cwnd::new(params), reduced: OncePerWindow::new(config.regrowth) })
     }
 
     /// Half of the window itself, not of the flight: at least one segment, ssthresh two.
@@ -111,10 +108,7 @@ mod tests {
     fn a_mark_halves_the_window_itself_and_growth_goes_on() {
         let mut rule = rule();
         // Three segments outstanding of a window of ten: the window counts, not the flight.
-        assert_eq!(
-            rule.on_ack(&ack(1, 3, true)),
-            Reaction::Reduced(Pace::AtOnce)
-        );
+        assert_eq!(rule.on_ack(&ack(1, 3, true)), Reaction::Reduced(Pace::AtOnce));
         assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
         // Avoidance: five more ACKs, with or without ECE, make a segment.
         for i in 2..=3 {

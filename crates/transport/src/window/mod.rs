@@ -221,11 +221,7 @@ pub trait WindowRule {
     )]
     fn answer(&mut self, acked: &Acked) -> Answer {
         let reaction = self.on_ack(acked);
-        Answer {
-            reaction,
-            window: self.window(),
-            ssthresh: self.ssthresh(),
-        }
+        Answer { reaction, window: self.window(), ssthresh: self.ssthresh() }
     }
 
     /// The estimate of the marked fraction, for rules that keep one.
@@ -374,12 +370,7 @@ mod testing {
 
     /// A connection whose data begins at zero.
     pub(in crate::window) fn start(mss: u32, initial: u32) -> Start {
-        Start {
-            mss,
-            initial,
-            max: 1 << 30,
-            first: Seq(0),
-        }
+        Start { mss, initial, max: 1 << 30, first: Seq(0) }
     }
 
     /// An ACK of one segment that brings the acknowledged part to `ack` thousand bytes, while
@@ -400,11 +391,7 @@ mod testing {
 
     /// What is outstanding between two thousands.
     pub(in crate::window) fn flight(una: u32, sent: u32) -> Flight {
-        Flight {
-            bytes: (sent - una) * 1000,
-            una: Seq(una * 1000),
-            sent: Seq(sent * 1000),
-        }
+        Flight { bytes: (sent - una) * 1000, una: Seq(una * 1000), sent: Seq(sent * 1000) }
     }
 }
 

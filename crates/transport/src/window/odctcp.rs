@@ -133,18 +133,12 @@ mod tests {
 
     #[test]
     fn the_initial_alpha_can_be_chosen() {
-        let config = Config {
-            initial_alpha: Ratio::ONE,
-            ..Config::default()
-        };
+        let config = Config { initial_alpha: Ratio::ONE, ..Config::default() };
         let mut rule = Odctcp::new(&config, &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule.on_ack(&ack(1, 10, true));
         assert_eq!(rule.window(), 5000);
-        let config = Config {
-            initial_alpha: Ratio::whole(2),
-            ..Config::default()
-        };
+        let config = Config { initial_alpha: Ratio::whole(2), ..Config::default() };
         assert!(Odctcp::new(&config, &params()).is_err());
     }
 }

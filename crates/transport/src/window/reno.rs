@@ -22,9 +22,7 @@ pub struct Reno {
 impl Reno {
     /// Reno with these parameters.
     pub fn new(_config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
-        Ok(Self {
-            cwnd: Cwnd::new(params),
-        })
+        Ok(Self { cwnd: Cwnd::new(params) })
     }
 }
 

@@ -107,10 +107,7 @@ mod tests {
     #[test]
     fn a_mark_halves_once_per_window_and_freezes_growth() {
         let mut rule = rule();
-        assert_eq!(
-            rule.on_ack(&ack(1, 10, true)),
-            Reaction::Reduced(Pace::AtOnce)
-        );
+        assert_eq!(rule.on_ack(&ack(1, 10, true)), Reaction::Reduced(Pace::AtOnce));
         assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
         for i in 2..=10 {
             assert_eq!(rule.on_ack(&ack(i, 15, true)), Reaction::None);
@@ -118,10 +115,7 @@ mod tests {
         }
         // The first ACK of data sent after the cut ends it: five outstanding, down to two and a
         // half, and the floor of two segments is not reached.
-        assert_eq!(
-            rule.on_ack(&ack(11, 15, true)),
-            Reaction::Reduced(Pace::AtOnce)
-        );
+        assert_eq!(rule.on_ack(&ack(11, 15, true)), Reaction::Reduced(Pace::AtOnce));
         assert_eq!(rule.window(), 2500);
     }
 
@@ -139,10 +133,7 @@ mod tests {
         marked.on_loss(&flight(1, 10));
         assert_eq!(marked.window(), 5000);
         marked.on_recovered(Seq(10_000));
-        assert_eq!(
-            marked.on_ack(&ack(11, 20, true)),
-            Reaction::Reduced(Pace::AtOnce)
-        );
+        assert_eq!(marked.on_ack(&ack(11, 20, true)), Reaction::Reduced(Pace::AtOnce));
 
         let mut lost = rule();
         lost.on_loss(&flight(0, 10));
@@ -154,10 +145,6 @@ mod tests {
         let mut timed_out = rule();
         timed_out.on_timeout(&flight(0, 10), Timeout::First);
         assert_eq!(timed_out.on_ack(&ack(1, 10, true)), Reaction::None);
-        assert_eq!(
-            (timed_out.window(), timed_out.ssthresh()),
-            (2000, 5000),
-            "slow start goes on"
-        );
+        assert_eq!((timed_out.window(), timed_out.ssthresh()), (2000, 5000), "slow start goes on");
     }
 }

@@ -51,9 +51,7 @@ pub(crate) fn play(
         }
     }
     let last = case.steps.len();
-    Ok(bench
-        .nothing_left()
-        .map_err(|what| Deviation { step: last, what }))
+    Ok(bench.nothing_left().map_err(|what| Deviation { step: last, what }))
 }
 
 struct Bench {
@@ -136,11 +134,7 @@ impl Bench {
                 return Err(format!("`{line}` did not leave, only {}", self.seen()));
             };
             if *at != self.now {
-                return Err(format!(
-                    "`{line}` was expected at {}, not {}",
-                    self.now,
-                    self.seen()
-                ));
+                return Err(format!("`{line}` was expected at {}, not {}", self.now, self.seen()));
             }
             if let Some(what) = line.mismatch(segment, self.origin) {
                 return Err(format!("{what}: `{line}` was expected in {}", self.seen()));
@@ -177,9 +171,7 @@ impl Bench {
             // Not a number if the subject keeps no α, which is then never near.
             let near = (seen - ratio(text)).abs() <= ratio(within);
             if !near {
-                return Err(format!(
-                    "alpha is {seen:.6}, expected {text} within {within}"
-                ));
+                return Err(format!("alpha is {seen:.6}, expected {text} within {within}"));
             }
         }
         Ok(())
@@ -196,11 +188,7 @@ impl Bench {
             .take(3)
             .map(|(at, segment)| format!("[{at}: {}]", Wire::of(segment, self.origin)))
             .collect();
-        let more = if self.left.len() > lines.len() {
-            " …"
-        } else {
-            ""
-        };
+        let more = if self.left.len() > lines.len() { " …" } else { "" };
         format!("{}{more}", lines.join(" "))
     }
 }

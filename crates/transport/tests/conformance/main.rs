@@ -40,19 +40,14 @@ fn suite() -> Suite {
     let mut paths: Vec<PathBuf> = fs::read_dir(&directory)
         .expect("the folder of scripts is readable")
         .map(|entry| entry.expect("the folder of scripts is readable").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
         .collect();
     paths.sort();
     let mut suite = Suite::default();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let text = fs::read_to_string(&path).expect("scripts are text");
-        suite
-            .add(&name, &text)
-            .unwrap_or_else(|error| panic!("{error}"));
+        suite.add(&name, &text).unwrap_or_else(|error| panic!("{error}"));
     }
     suite
 }
@@ -66,10 +61,8 @@ fn documents() -> Vec<Document> {
 fn every_requirement_names_a_place_in_the_code_and_a_script() {
     let suite = suite();
     let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let problems: Vec<String> = documents()
-        .iter()
-        .flat_map(|document| document.problems(&suite, &package))
-        .collect();
+    let problems: Vec<String> =
+        documents().iter().flat_map(|document| document.problems(&suite, &package)).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 

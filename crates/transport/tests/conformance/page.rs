@@ -12,12 +12,8 @@ use crate::suite::{ORIGINS, Suite};
 pub(crate) fn render(suite: &Suite, documents: &[Document]) -> String {
     let mut page = String::from(HEAD);
     for (side, title, about) in SIDES {
-        let cases: Vec<&Case> = suite
-            .cases
-            .iter()
-            .map(|(_, case)| case)
-            .filter(|case| case.side == side)
-            .collect();
+        let cases: Vec<&Case> =
+            suite.cases.iter().map(|(_, case)| case).filter(|case| case.side == side).collect();
         if cases.is_empty() {
             continue;
         }
@@ -26,9 +22,7 @@ pub(crate) fn render(suite: &Suite, documents: &[Document]) -> String {
     }
     page.push_str(REQUIREMENTS);
     for document in documents {
-        document
-            .render(&mut page)
-            .expect("writing to a string succeeds");
+        document.render(&mut page).expect("writing to a string succeeds");
     }
     page
 }
@@ -64,16 +58,8 @@ const SIDES: [(Side, &str, &str); 3] = [
         "Senders",
         "Window rules and DCTCP profiles, in a stack with the defaults of the RFCs.",
     ),
-    (
-        Side::Receiver,
-        "Receivers",
-        "Echo rules, in a stack with the defaults of the RFCs.",
-    ),
-    (
-        Side::Stack,
-        "Stacks",
-        "The settings of the published experiments around the window.",
-    ),
+    (Side::Receiver, "Receivers", "Echo rules, in a stack with the defaults of the RFCs."),
+    (Side::Stack, "Stacks", "The settings of the published experiments around the window."),
 ];
 
 fn section(
@@ -114,11 +100,7 @@ fn reasons(page: &mut String, cases: &[&Case], subjects: &[String]) -> std::fmt:
         }
         writeln!(page, "- **{}**", case.name)?;
         for (pattern, why) in &case.breaks {
-            writeln!(
-                page,
-                "  - ✗ `{pattern}`: {why}. Seen: {}.",
-                seen(case, pattern, subjects)
-            )?;
+            writeln!(page, "  - ✗ `{pattern}`: {why}. Seen: {}.", seen(case, pattern, subjects))?;
         }
         if let Some(scope) = &case.scope {
             writeln!(page, "  - · {scope}.")?;

@@ -92,24 +92,10 @@ impl Document {
     /// The table for the page.
     pub(crate) fn render(&self, page: &mut String) -> std::fmt::Result {
         writeln!(page, "\n### {}\n\n{}\n", self.name, self.about)?;
-        writeln!(
-            page,
-            "| section | level | asks for | where | shown by |\n|---|---|---|---|---|"
-        )?;
+        writeln!(page, "| section | level | asks for | where | shown by |\n|---|---|---|---|---|")?;
         for requirement in &self.requirement {
-            let Requirement {
-                section,
-                level,
-                says,
-                code,
-                shown,
-                but,
-            } = requirement;
-            let place = if code.is_empty() {
-                "–".to_owned()
-            } else {
-                format!("`{code}`")
-            };
+            let Requirement { section, level, says, code, shown, but } = requirement;
+            let place = if code.is_empty() { "–".to_owned() } else { format!("`{code}`") };
             let mut shown = shown.join("; ");
             if !but.is_empty() {
                 let stop = if shown.is_empty() { "" } else { ". " };
@@ -123,15 +109,10 @@ impl Document {
 
 /// Whether the file of a place exists and has its word.
 fn look_up(place: &str, package: &Path) -> Result<(), String> {
-    let (file, word) = place
-        .split_once(": ")
-        .ok_or_else(|| format!("`{place}` is no `file: word`"))?;
+    let (file, word) =
+        place.split_once(": ").ok_or_else(|| format!("`{place}` is no `file: word`"))?;
     let text = fs::read_to_string(package.join(file)).map_err(|e| format!("{file}: {e}"))?;
-    if text.contains(word) {
-        Ok(())
-    } else {
-        Err(format!("there is no `{word}` in {file}"))
-    }
+    if text.contains(word) { Ok(()) } else { Err(format!("there is no `{word}` in {file}")) }
 }
 
 /// Whether a source file below `directory` contains `text`.

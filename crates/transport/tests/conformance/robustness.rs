@@ -9,10 +9,7 @@ use crate::subject::subjects;
 use crate::suite::Suite;
 use crate::wire::{Origin, Wire};
 
-const ORIGIN: Origin = Origin {
-    own: Seq(7),
-    peer: Seq(u32::MAX),
-};
+const ORIGIN: Origin = Origin { own: Seq(7), peer: Seq(u32::MAX) };
 
 const CASE: &str = r#"
 [[case]]
@@ -39,56 +36,20 @@ fn an_error_names_the_file_the_case_and_the_step() {
     let place = "file.toml, case `a name`, step 2: ";
     let second = |step: &str| error_of_steps(&format!("{{ at = \"0ms\" }}, {step}"));
     for (step, problem) in [
-        (
-            "7",
-            "a step is a table, such as { at = \"0ms\", write = 1000 }",
-        ),
+        ("7", "a step is a table, such as { at = \"0ms\", write = 1000 }"),
         ("{ at = \"soon\" }", "at: `soon` cannot be read; accepted: "),
-        (
-            "{ write = -1 }",
-            "invalid value: integer `-1`, expected u64",
-        ),
-        (
-            "{ do = \"nothing\" }",
-            "do = \"nothing\" is neither abort nor close",
-        ),
-        (
-            "{ arrives = \"\" }",
-            "a segment has at least one word, such as `ack=0`",
-        ),
-        (
-            "{ sends = \"ACK\" }",
-            "`ACK` in `ACK` is not a word of a segment",
-        ),
-        (
-            "{ sends = [\"0-1000\", \"2-1\"] }",
-            "`2-1` in `2-1` ends before it begins",
-        ),
-        (
-            "{ sends = \"ack=1 up=2\" }",
-            "`up=2` in `ack=1 up=2` has a key that is none of ",
-        ),
-        (
-            "{ sends = \"ack=x\" }",
-            "`ack=x` in `ack=x` is not a number below 2^32",
-        ),
-        (
-            "{ sends = \"mss=65536\" }",
-            "`mss=65536` in `mss=65536` is more than 65535",
-        ),
-        (
-            "{ arrives = \"sack=1-2,2-3,3-4,4-5,5-6\" }",
-            "`sack=1-2,2-3,3-4,4-5,5-6` in ",
-        ),
-        (
-            "{ cwnd = \"grows\" }",
-            "cwnd = \"grows\" is neither a number of bytes nor one of same, ",
-        ),
+        ("{ write = -1 }", "invalid value: integer `-1`, expected u64"),
+        ("{ do = \"nothing\" }", "do = \"nothing\" is neither abort nor close"),
+        ("{ arrives = \"\" }", "a segment has at least one word, such as `ack=0`"),
+        ("{ sends = \"ACK\" }", "`ACK` in `ACK` is not a word of a segment"),
+        ("{ sends = [\"0-1000\", \"2-1\"] }", "`2-1` in `2-1` ends before it begins"),
+        ("{ sends = \"ack=1 up=2\" }", "`up=2` in `ack=1 up=2` has a key that is none of "),
+        ("{ sends = \"ack=x\" }", "`ack=x` in `ack=x` is not a number below 2^32"),
+        ("{ sends = \"mss=65536\" }", "`mss=65536` in `mss=65536` is more than 65535"),
+        ("{ arrives = \"sack=1-2,2-3,3-4,4-5,5-6\" }", "`sack=1-2,2-3,3-4,4-5,5-6` in "),
+        ("{ cwnd = \"grows\" }", "cwnd = \"grows\" is neither a number of bytes nor one of same, "),
         ("{ alpha = \"much\" }", "alpha: `much` cannot be read"),
-        (
-            "{ window = 7 }",
-            "unknown field `window`, expected one of `cwnd`, ",
-        ),
+        ("{ window = 7 }", "unknown field `window`, expected one of `cwnd`, "),
     ] {
         let error = second(step);
         let expected = format!("{place}{problem}");
@@ -100,52 +61,20 @@ fn an_error_names_the_file_the_case_and_the_step() {
 fn an_error_outside_of_steps_names_the_file_and_the_case() {
     let change = |from, to| error(&format!("{CASE}steps = [{{}}]").replace(from, to));
     for (from, to, expected) in [
-        (
-            CASE,
-            "standard = 1\n",
-            "file.toml: unknown key `standard`; a script has only [[case]]",
-        ),
+        (CASE, "standard = 1\n", "file.toml: unknown key `standard`; a script has only [[case]]"),
         ("[[case]]", "[case]", "file.toml: there is no [[case]]"),
-        (
-            "[{}]",
-            "[]",
-            "file.toml, case `a name`: a case has 1 to 1000 steps",
-        ),
-        (
-            "name = \"a name\"",
-            "",
-            "file.toml, case `number 1`: missing field `name`",
-        ),
-        (
-            "\"sender\"",
-            "\"inside\"",
-            "file.toml, case `a name`: unknown variant `inside`, ",
-        ),
-        (
-            "\"*\"",
-            "\"tahoe\"",
-            "file.toml, case `a name`: `tahoe` names no subject; there are: ",
-        ),
+        ("[{}]", "[]", "file.toml, case `a name`: a case has 1 to 1000 steps"),
+        ("name = \"a name\"", "", "file.toml, case `number 1`: missing field `name`"),
+        ("\"sender\"", "\"inside\"", "file.toml, case `a name`: unknown variant `inside`, "),
+        ("\"*\"", "\"tahoe\"", "file.toml, case `a name`: `tahoe` names no subject; there are: "),
         (
             "\"*\"",
             "\"reno\"",
             "file.toml, case `a name`: nothing is said of `dctcp/ecn-sharp-ns3`; ",
         ),
-        (
-            "keeps",
-            "scope = \"s\"\nkeeps",
-            "file.toml, case `a name`: `scope` is given, but ",
-        ),
-        (
-            "keeps",
-            "why = 1\nkeeps",
-            "file.toml, case `a name`: unknown field `why`, expected ",
-        ),
-        (
-            "keeps",
-            "config = { mss = [1] }\nkeeps",
-            "file.toml, case `a name`: config.mss is no ",
-        ),
+        ("keeps", "scope = \"s\"\nkeeps", "file.toml, case `a name`: `scope` is given, but "),
+        ("keeps", "why = 1\nkeeps", "file.toml, case `a name`: unknown field `why`, expected "),
+        ("keeps", "config = { mss = [1] }\nkeeps", "file.toml, case `a name`: config.mss is no "),
     ] {
         let error = change(from, to);
         assert!(error.starts_with(expected), "{error}\nis not\n{expected}");
@@ -178,10 +107,7 @@ fn a_deviation_says_what_left_instead() {
     let wrote = "{ at = \"1ms\", write = 1000 }";
     for (step, expected) in [
         ("", "step 1: nobody expected [1ms: 0-1000 ack=0 not-ect]"),
-        (
-            ", { sends = \"nothing\" }",
-            "step 2: nobody expected [1ms: 0-1000 ack=0 not-ect]",
-        ),
+        (", { sends = \"nothing\" }", "step 2: nobody expected [1ms: 0-1000 ack=0 not-ect]"),
         (
             ", { sends = \"0-1000 CWR\" }",
             "step 2: other flags: `0-1000 CWR` was expected in [1ms: 0-1000 ack=0 not-ect]",
@@ -190,10 +116,7 @@ fn a_deviation_says_what_left_instead() {
             ", { at = \"2ms\", sends = \"0-1000\" }",
             "step 2: `0-1000` was expected at 2ms, not [1ms: 0-1000 ack=0 not-ect]",
         ),
-        (
-            ", { sends = [\"0-1000\", \"ack=0\"] }",
-            "step 2: `ack=0` did not leave, only ",
-        ),
+        (", { sends = [\"0-1000\", \"ack=0\"] }", "step 2: `ack=0` did not leave, only "),
         (
             ", { sends = \"any\", state = \"Listen\" }",
             "step 2: state is Established, expected Listen",

@@ -71,10 +71,7 @@ impl Case {
     /// before keeping.
     pub(crate) fn verdict(&self, subject: &str) -> Verdict<'_> {
         let longest = |patterns: &mut dyn Iterator<Item = &String>| {
-            patterns
-                .filter(|pattern| is_match(pattern, subject))
-                .map(String::len)
-                .max()
+            patterns.filter(|pattern| is_match(pattern, subject)).map(String::len).max()
         };
         let kept = longest(&mut self.keeps.iter());
         let broken = longest(&mut self.breaks.iter().map(|(pattern, _)| pattern));
@@ -227,13 +224,9 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Case>, ScriptError> {
         problem,
     };
     let of_file = |problem: String| error(None, None, problem);
-    let table: Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| of_file(e.to_string()))?;
+    let table: Table = text.parse().map_err(|e: toml::de::Error| of_file(e.to_string()))?;
     if let Some(key) = table.keys().find(|key| *key != "case") {
-        return Err(of_file(format!(
-            "unknown key `{key}`; a script has only [[case]]"
-        )));
+        return Err(of_file(format!("unknown key `{key}`; a script has only [[case]]")));
     }
     let Some(Value::Array(cases)) = table.get("case") else {
         return Err(of_file("there is no [[case]]".to_owned()));
@@ -302,19 +295,14 @@ impl RawCase {
             steps,
         };
         let all = subjects(case.side);
-        let patterns = case
-            .keeps
-            .iter()
-            .chain(case.breaks.iter().map(|(pattern, _)| pattern));
+        let patterns = case.keeps.iter().chain(case.breaks.iter().map(|(pattern, _)| pattern));
         for pattern in patterns.chain(case.tune.iter().map(|(pattern, _)| pattern)) {
             if !all.iter().any(|subject| is_match(pattern, subject)) {
                 let known = all.join(", ");
                 return Err(format!("`{pattern}` names no subject; there are: {known}"));
             }
         }
-        let left_out = all
-            .iter()
-            .find(|subject| case.verdict(subject) == Verdict::NotAsked);
+        let left_out = all.iter().find(|subject| case.verdict(subject) == Verdict::NotAsked);
         match (left_out, &case.scope) {
             (Some(subject), None) => Err(format!(
                 "nothing is said of `{subject}`; name it, or say in `scope` why the rule is not \
@@ -372,10 +360,7 @@ impl Lines {
     }
 
     fn parse(&self) -> Result<Vec<Wire>, String> {
-        self.as_slice()
-            .iter()
-            .map(|line| Wire::parse(line))
-            .collect()
+        self.as_slice().iter().map(|line| Wire::parse(line)).collect()
     }
 }
 
@@ -391,9 +376,7 @@ fn parse_step(value: &Value) -> Result<Step, String> {
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
     let expect: Expect = rest.try_into().map_err(|e| said(&e))?;
-    let at = raw
-        .at
-        .map(|at| at.parse().map_err(|error| format!("at: {error}")));
+    let at = raw.at.map(|at| at.parse().map_err(|error| format!("at: {error}")));
     let mut actions = Vec::new();
     match raw.order.as_deref() {
         None => {}
@@ -415,20 +398,12 @@ fn parse_step(value: &Value) -> Result<Step, String> {
     for (key, amount) in [("cwnd", &expect.cwnd), ("ssthresh", &expect.ssthresh)] {
         amount.as_ref().map_or(Ok(()), |amount| amount.check(key))?;
     }
-    for (key, text) in [
-        ("alpha", &expect.alpha),
-        ("alpha_within", &expect.alpha_within),
-    ] {
+    for (key, text) in [("alpha", &expect.alpha), ("alpha_within", &expect.alpha_within)] {
         if let Some(text) = text {
             let _: Ratio = text.parse().map_err(|error| format!("{key}: {error}"))?;
         }
     }
-    Ok(Step {
-        at: at.transpose()?,
-        actions,
-        sends,
-        expect,
-    })
+    Ok(Step { at: at.transpose()?, actions, sends, expect })
 }
 
 /// An error of the TOML reader, in one line.

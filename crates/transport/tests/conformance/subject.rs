@@ -12,20 +12,13 @@ use crate::wire::Origin;
 pub(crate) fn subjects(side: Side) -> Vec<String> {
     let mut names: Vec<String> = match side {
         Side::Sender => {
-            let rules = window::Config::NAMES
-                .iter()
-                .filter(|name| **name != "dctcp");
+            let rules = window::Config::NAMES.iter().filter(|name| **name != "dctcp");
             let profiles = dctcp::Config::PROFILES;
             let profiles = profiles.iter().map(|profile| format!("dctcp/{profile}"));
-            profiles
-                .chain(rules.map(|name| (*name).to_owned()))
-                .collect()
+            profiles.chain(rules.map(|name| (*name).to_owned())).collect()
         }
         Side::Receiver => Echo::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-        Side::Stack => Profile::NAMES
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect(),
+        Side::Stack => Profile::NAMES.iter().map(|name| (*name).to_owned()).collect(),
     };
     names.sort();
     names
@@ -54,15 +47,12 @@ pub(crate) fn endpoint(case: &Case, subject: &str, origin: Origin) -> Result<End
         }
     }
     for (field, text) in &case.config {
-        config
-            .set(field, text)
-            .map_err(|error| format!("config: {error}"))?;
+        config.set(field, text).map_err(|error| format!("config: {error}"))?;
     }
     for (pattern, fields) in &case.tune {
         if is_match(pattern, subject) {
             for (field, text) in fields {
-                rule.set(field, text)
-                    .map_err(|error| format!("tune, for {subject}: {error}"))?;
+                rule.set(field, text).map_err(|error| format!("tune, for {subject}: {error}"))?;
             }
         }
     }

@@ -10,14 +10,8 @@ use crate::wire::Origin;
 /// Initial sequence numbers: at the beginning of the circle, and so near its end that the numbers
 /// of either side wrap within any script.
 pub(crate) const ORIGINS: [Origin; 2] = [
-    Origin {
-        own: Seq(0),
-        peer: Seq(1_000_000),
-    },
-    Origin {
-        own: Seq(0u32.wrapping_sub(2_500)),
-        peer: Seq(0u32.wrapping_sub(1_500)),
-    },
+    Origin { own: Seq(0), peer: Seq(1_000_000) },
+    Origin { own: Seq(0u32.wrapping_sub(2_500)), peer: Seq(0u32.wrapping_sub(1_500)) },
 ];
 
 /// The cases of all files, in order.
@@ -41,10 +35,7 @@ impl Suite {
         for (file, case) in &self.cases {
             for subject in subjects(case.side) {
                 if let Err(problem) = check(case, &subject) {
-                    problems.push(format!(
-                        "{file}, case `{}`, {subject}: {problem}",
-                        case.name
-                    ));
+                    problems.push(format!("{file}, case `{}`, {subject}: {problem}", case.name));
                 }
             }
         }

@@ -25,12 +25,8 @@ const STATED: [(Flags, &str); 5] = [
     (Flags::ECE, "ECE"),
     (Flags::CWR, "CWR"),
 ];
-const CODEPOINTS: [(Ecn, &str); 4] = [
-    (Ecn::Ce, "ce"),
-    (Ecn::Ect0, "ect0"),
-    (Ecn::Ect1, "ect1"),
-    (Ecn::NotEct, "not-ect"),
-];
+const CODEPOINTS: [(Ecn, &str); 4] =
+    [(Ecn::Ce, "ce"), (Ecn::Ect0, "ect0"), (Ecn::Ect1, "ect1"), (Ecn::NotEct, "not-ect")];
 
 /// A segment as a script writes it: what it does not mention is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,11 +61,7 @@ pub(crate) struct Peer {
 
 impl Default for Peer {
     fn default() -> Self {
-        Self {
-            ack: 0,
-            window: 1 << 24,
-            next: 0,
-        }
+        Self { ack: 0, window: 1 << 24, next: 0 }
     }
 }
 
@@ -78,8 +70,7 @@ impl Wire {
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let mut wire = Self::default();
         for word in line.split_whitespace() {
-            wire.take(word)
-                .map_err(|problem| format!("`{word}` in `{line}` {problem}"))?;
+            wire.take(word).map_err(|problem| format!("`{word}` in `{line}` {problem}"))?;
         }
         if line.trim().is_empty() {
             return Err("a segment has at least one word, such as `ack=0`".to_owned());
@@ -174,35 +165,14 @@ impl Wire {
             return Some("other bytes");
         }
         let checks = [
-            (
-                differs(self.ack.is_some(), seen.ack == self.ack),
-                "another acknowledgement",
-            ),
-            (
-                differs(self.ecn.is_some(), seen.ecn == self.ecn),
-                "another codepoint",
-            ),
-            (
-                differs(self.sack.is_some(), seen.sack == self.sack),
-                "other SACK blocks",
-            ),
-            (
-                differs(self.window.is_some(), seen.window == self.window),
-                "another window",
-            ),
-            (
-                differs(self.mss.is_some(), seen.mss == self.mss),
-                "another MSS",
-            ),
-            (
-                self.sack_permitted && !seen.sack_permitted,
-                "no offer of SACK",
-            ),
+            (differs(self.ack.is_some(), seen.ack == self.ack), "another acknowledgement"),
+            (differs(self.ecn.is_some(), seen.ecn == self.ecn), "another codepoint"),
+            (differs(self.sack.is_some(), seen.sack == self.sack), "other SACK blocks"),
+            (differs(self.window.is_some(), seen.window == self.window), "another window"),
+            (differs(self.mss.is_some(), seen.mss == self.mss), "another MSS"),
+            (self.sack_permitted && !seen.sack_permitted, "no offer of SACK"),
         ];
-        checks
-            .iter()
-            .find(|(wrong, _)| *wrong)
-            .map(|&(_, what)| what)
+        checks.iter().find(|(wrong, _)| *wrong).map(|&(_, what)| what)
     }
 
     /// The line for a segment that left, with everything it says.
@@ -221,12 +191,7 @@ impl Wire {
             ack: segment.flags.has(Flags::ACK).then(|| peer(segment.ack)),
             flags: stated | answer.when(segment.flags.has(answer)),
             ecn: Some(segment.ecn),
-            sack: Some(
-                blocks
-                    .iter()
-                    .map(|block| (peer(block.start), peer(block.end)))
-                    .collect(),
-            ),
+            sack: Some(blocks.iter().map(|block| (peer(block.start), peer(block.end))).collect()),
             window: Some(segment.window),
             mss: (segment.mss > 0).then_some(segment.mss),
             sack_permitted: segment.sack_permitted,
@@ -249,10 +214,8 @@ impl std::fmt::Display for Wire {
         let codepoint = CODEPOINTS.iter().find(|(ecn, _)| Some(*ecn) == self.ecn);
         words.extend(codepoint.map(|(_, name)| (*name).to_owned()));
         if let Some(blocks) = self.sack.as_ref().filter(|blocks| !blocks.is_empty()) {
-            let blocks: Vec<_> = blocks
-                .iter()
-                .map(|(start, end)| format!("{start}-{end}"))
-                .collect();
+            let blocks: Vec<_> =
+                blocks.iter().map(|(start, end)| format!("{start}-{end}")).collect();
             words.push(format!("sack={}", blocks.join(",")));
         }
         f.write_str(&words.join(" "))
@@ -260,13 +223,11 @@ impl std::fmt::Display for Wire {
 }
 
 fn number(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| "is not a number below 2^32".to_owned())
+    text.parse().map_err(|_| "is not a number below 2^32".to_owned())
 }
 
 fn block(text: &str) -> Result<(u32, u32), String> {
-    let (start, end) = text
-        .split_once('-')
-        .ok_or_else(|| "is not a word of a segment".to_owned())?;
+    let (start, end) =
+        text.split_once('-').ok_or_else(|| "is not a word of a segment".to_owned())?;
     Ok((number(start)?, number(end)?))
 }

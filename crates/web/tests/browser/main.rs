@@ -3,10 +3,7 @@
 //! Needs what `crates/web/build` makes, and `chromium`: `./test` sees to both. Without one of them each test is
 //! reported as skipped, by name; that of accessibility too without axe-core.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of a test fail as the test would"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
 mod page;
 mod server;

@@ -19,10 +19,7 @@ const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
 
 fn begun(name: &str) -> (Browser, String) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
-    (
-        Browser::begun(&folder),
-        server::begun(&Need::Playground.path()),
-    )
+    (Browser::begun(&folder), server::begun(&Need::Playground.path()))
 }
 
 /// Waits until the pictures of a scenario are there.
@@ -65,17 +62,9 @@ fn assert_same(shown: &Value, native: &Value, what: &str) {
     for (here, there) in lanes(shown).iter().zip(lanes(native)) {
         assert_eq!(here["fingerprint"], there["fingerprint"], "{what}");
         let there = there["numbers"].as_object().unwrap();
-        assert_eq!(
-            here["numbers"].as_object().unwrap().len(),
-            there.len(),
-            "{what}"
-        );
+        assert_eq!(here["numbers"].as_object().unwrap().len(), there.len(), "{what}");
         for (name, value) in there {
-            assert_eq!(
-                here["numbers"][name].as_f64(),
-                value.as_f64(),
-                "{what}: {name}"
-            );
+            assert_eq!(here["numbers"][name].as_f64(), value.as_f64(), "{what}: {name}");
         }
     }
 }
@@ -93,10 +82,7 @@ pub(super) fn every_lesson_has_the_numbers_of_the_native_run() {
         is_ready(&page);
         let lanes = native(lesson.text, 2);
         assert_same(&page.value(SHOWN), &lanes, lesson.id);
-        assert_eq!(
-            page.text("document.getElementById('lesson-words').textContent"),
-            lesson.words
-        );
+        assert_eq!(page.text("document.getElementById('lesson-words').textContent"), lesson.words);
         // In the middle of it, for looking at.
         page.value("(() => { const scrub = document.getElementById('scrub'); scrub.value = 5500; scrub.dispatchEvent(new Event('input')); })()");
         page.wait("document.getElementById('play').getAttribute('aria-label') === 'Play'");
@@ -119,22 +105,12 @@ pub(super) fn a_wrong_key_is_shown_at_its_place() {
     let (browser, address) = begun("wrong");
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
-    let text = LESSONS
-        .iter()
-        .find(|lesson| lesson.id == "incast")
-        .unwrap()
-        .text;
+    let text = LESSONS.iter().find(|lesson| lesson.id == "incast").unwrap().text;
     write(&page, &text.replace("host_rate", "host_rat"));
     page.wait("document.body.dataset.state === 'wrong'");
-    assert_eq!(
-        page.text("document.querySelector('#paint .wrong').textContent"),
-        "host_rat"
-    );
+    assert_eq!(page.text("document.querySelector('#paint .wrong').textContent"), "host_rat");
     let said = page.text("document.getElementById('problems').textContent");
-    assert!(
-        said.contains("line 8, column 1") && said.contains("host_rate"),
-        "{said}"
-    );
+    assert!(said.contains("line 8, column 1") && said.contains("host_rate"), "{said}");
     // The place is one click away.
     page.value("document.querySelector('#problems button').click()");
     let chosen = "(field => field.value.slice(field.selectionStart, field.selectionEnd))(document.getElementById('text'))";
@@ -144,10 +120,7 @@ pub(super) fn a_wrong_key_is_shown_at_its_place() {
     page.wait("document.body.dataset.state === 'wrong'");
     write(&page, text);
     is_ready(&page);
-    assert_eq!(
-        page.value("document.querySelector('#paint .wrong')"),
-        Value::Null
-    );
+    assert_eq!(page.value("document.querySelector('#paint .wrong')"), Value::Null);
     is_well(&browser, &page);
 }
 
@@ -157,16 +130,10 @@ pub(super) fn words_are_offered_and_taken() {
     is_ready(&page);
     write(&page, "[topology]\nkind = \"sta");
     page.wait("!document.getElementById('offers').hidden");
-    assert!(
-        page.text("document.querySelector('#offers li').textContent")
-            .starts_with("\"star\"")
-    );
+    assert!(page.text("document.querySelector('#offers li').textContent").starts_with("\"star\""));
     let key = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', cancelable: true }))";
     page.value(key);
-    assert_eq!(
-        page.text("document.getElementById('text').value"),
-        "[topology]\nkind = \"star\""
-    );
+    assert_eq!(page.text("document.getElementById('text').value"), "[topology]\nkind = \"star\"");
     is_well(&browser, &page);
 }
 
@@ -200,9 +167,8 @@ pub(super) fn arrow_keys_move_a_slider_by_what_can_be_seen() {
         ));
         is_ready(&page);
         let text = page.text("document.getElementById('text').value");
-        let shown = page.text(&format!(
-            "{slider}.parentElement.querySelector('output').textContent"
-        ));
+        let shown =
+            page.text(&format!("{slider}.parentElement.querySelector('output').textContent"));
         let sweep = text.split("threshold = \"").nth(1).unwrap();
         (sweep.split('"').next().unwrap().to_owned(), shown)
     };
@@ -220,10 +186,7 @@ pub(super) fn arrow_keys_move_a_slider_by_what_can_be_seen() {
     is_ready(&page);
     let text = page.text("document.getElementById('text').value");
     assert!(text.contains("\"440pkts\""), "{text}");
-    assert_eq!(
-        page.value(&format!("document.activeElement === {slider}")),
-        true
-    );
+    assert_eq!(page.value(&format!("document.activeElement === {slider}")), true);
     is_well(&browser, &page);
 }
 
@@ -267,10 +230,7 @@ pub(super) fn sliders_and_choices_write_the_text_and_run_it() {
     );
     is_ready(&page);
     let text = page.text("document.getElementById('text').value");
-    assert!(
-        text.contains("{ kind = \"tcn\", threshold = \"21us\", label = \"TCN\" }"),
-        "{text}"
-    );
+    assert!(text.contains("{ kind = \"tcn\", threshold = \"21us\", label = \"TCN\" }"), "{text}");
     let turned = page.value(SHOWN);
     assert_same(&turned, &native(&text, 2), "turned");
     let queue = |shown: &Value| shown[0]["numbers"]["queue_mean"].as_f64().unwrap();
@@ -283,10 +243,7 @@ pub(super) fn sliders_and_choices_write_the_text_and_run_it() {
     is_ready(&page);
     let text = page.text("document.getElementById('text').value");
     // With the threshold of the lesson: 65 packets of 1500 bytes at 10 Gb/s.
-    assert!(
-        text.contains("{ kind = \"codel\", target = \"78us\" }"),
-        "{text}"
-    );
+    assert!(text.contains("{ kind = \"codel\", target = \"78us\" }"), "{text}");
     assert_same(&page.value(SHOWN), &native(&text, 2), "another scheme");
     is_well(&browser, &page);
 }
@@ -303,10 +260,7 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
     page.value("(() => { document.body.dataset.state = 'compared'; document.getElementById('compare').click(); })()");
     is_ready(&page);
     let text = page.text("document.getElementById('text').value");
-    assert!(
-        text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"),
-        "{text}"
-    );
+    assert!(text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"), "{text}");
     assert_same(&page.value(SHOWN), &native(&text, 2), "compared");
     // Another port is watched, the results stay.
     page.value(
@@ -337,33 +291,21 @@ pub(super) fn a_packet_tells_its_fate() {
     assert!(first.starts_with("Packet 0 (no marks): flow "), "{first}");
     assert!(first.contains("where 0 B waited before it"), "{first}");
     let dropped = press("[data-find=dropped]");
-    assert!(
-        dropped.contains("Dropped: the buffer of the port was full (port-full)"),
-        "{dropped}"
-    );
+    assert!(dropped.contains("Dropped: the buffer of the port was full (port-full)"), "{dropped}");
     // With marks, in the other lane.
     page.value(
         "document.querySelector('[data-lane=\"1\"] canvas.queue').dispatchEvent(new KeyboardEvent('keydown', { key: 'm', bubbles: true }))",
     );
     let marked = page.text("document.getElementById('fate').textContent");
-    assert!(
-        marked.contains("Marked when it came by the rule queue-length"),
-        "{marked}"
-    );
-    assert_eq!(
-        page.text("document.getElementById('live').textContent"),
-        marked
-    );
+    assert!(marked.contains("Marked when it came by the rule queue-length"), "{marked}");
+    assert_eq!(page.text("document.getElementById('live').textContent"), marked);
     // A click on the queue chooses what is there.
     page.value(
         "(() => { const canvas = document.querySelector('[data-lane=\"1\"] canvas.queue'), box = canvas.getBoundingClientRect(); \
          canvas.dispatchEvent(new MouseEvent('click', { clientX: box.right - 76, clientY: box.top + box.height / 2 })); })()",
     );
     let clicked = page.text("document.getElementById('fate').textContent");
-    assert!(
-        clicked.starts_with("Packet ") && clicked.contains("marks from 20"),
-        "{clicked}"
-    );
+    assert!(clicked.starts_with("Packet ") && clicked.contains("marks from 20"), "{clicked}");
     is_well(&browser, &page);
 }
 
@@ -371,27 +313,17 @@ pub(super) fn a_shared_link_reproduces() {
     let (browser, address) = begun("link");
     let page = browser.open(&format!("{address}#lesson=diff-ecn"), WIDE);
     is_ready(&page);
-    let text = page
-        .text("document.getElementById('text').value")
-        .replace("load = 0.3", "load = 0.4");
+    let text =
+        page.text("document.getElementById('text').value").replace("load = 0.3", "load = 0.4");
     write(&page, &text);
     is_ready(&page);
     page.value("document.getElementById('share').click()");
     page.wait("location.hash.startsWith('#s=')");
     // The address is this computer's own.
     page.wait("document.getElementById('shared').textContent.includes('on this computer only')");
-    let reaches = |host: &str| {
-        page.text(&format!(
-            "import('./link.js').then(link => link.reach('{host}'))"
-        ))
-    };
-    for host in [
-        "localhost",
-        "127.0.0.1",
-        "127.1.2.3",
-        "[::1]",
-        "a.localhost",
-    ] {
+    let reaches =
+        |host: &str| page.text(&format!("import('./link.js').then(link => link.reach('{host}'))"));
+    for host in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "a.localhost"] {
         assert!(reaches(host).contains("append the part from #"), "{host}");
     }
     for host in ["tidegate.example", "10.0.0.1", "127.evil.example"] {
@@ -403,14 +335,8 @@ pub(super) fn a_shared_link_reproduces() {
     is_ready(&other);
     assert_eq!(other.text("document.getElementById('text').value"), text);
     // A shared lesson keeps its explanation.
-    let lesson = LESSONS
-        .iter()
-        .find(|lesson| lesson.id == "diff-ecn")
-        .unwrap();
-    assert_eq!(
-        other.text("document.getElementById('lesson-words').textContent"),
-        lesson.words
-    );
+    let lesson = LESSONS.iter().find(|lesson| lesson.id == "diff-ecn").unwrap();
+    assert_eq!(other.text("document.getElementById('lesson-words').textContent"), lesson.words);
     assert_eq!(other.value(SHOWN), page.value(SHOWN));
     assert_same(&other.value(SHOWN), &native(&text, 2), "the link");
     // Changes of it are undone to what the link carried.
@@ -441,11 +367,7 @@ pub(super) fn broken_links_are_answered_in_words() {
         let page = browser.open(&format!("{address}{hash}"), WIDE);
         is_ready(&page);
         let said = page.text("document.getElementById('notice').textContent");
-        assert!(
-            said.contains(words),
-            "{} says {said}",
-            &hash[..hash.len().min(20)]
-        );
+        assert!(said.contains(words), "{} says {said}", &hash[..hash.len().min(20)]);
         is_well(&browser, &page);
     }
 }
@@ -454,9 +376,8 @@ pub(super) fn the_skip_link_only_moves_the_focus() {
     let (browser, address) = begun("skip");
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
-    let text = page
-        .text("document.getElementById('text').value")
-        .replace("fan_in = 31", "fan_in = 30");
+    let text =
+        page.text("document.getElementById('text').value").replace("fan_in = 31", "fan_in = 30");
     write(&page, &text);
     is_ready(&page);
     page.value("document.querySelector('.skip').click()");
@@ -536,11 +457,7 @@ pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
     assert!(found["late"].as_u64().unwrap() > 100, "{found}");
     assert!(found["most"].as_u64().unwrap() > 100_000, "{found}");
     assert_eq!(found["lengths"], 0, "{found}");
-    assert_eq!(
-        [&found["scale"], &found["longest"]],
-        [true, true],
-        "{found}"
-    );
+    assert_eq!([&found["scale"], &found["longest"]], [true, true], "{found}");
     // Captions say where single packets end, and do not pass old counts for new ones.
     let caption = |name: &str| {
         let path = format!("document.querySelector('canvas.{name}').parentElement.textContent");
@@ -558,10 +475,7 @@ pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
     scrub(9_900);
     let [queue, length, wait] = ["queue", "length", "wait"].map(caption);
     let until = format!("until {:.0} ms", found["until"].as_f64().unwrap() / 1e3);
-    assert!(
-        queue.contains(&format!("single packets {until}")),
-        "{queue}"
-    );
+    assert!(queue.contains(&format!("single packets {until}")), "{queue}");
     assert!(queue.contains("KB wait"), "{queue}");
     assert!(length.ends_with(&format!("dropped {until}")), "{length}");
     assert!(wait.contains(&format!("single packets {until}")), "{wait}");
@@ -582,18 +496,9 @@ pub(super) fn times_have_as_many_digits_as_tell_them_apart() {
             "import('./format.js').then(format => [0, 1, 2, 3].map(n => format.timeTo({from} + n * {step}, {step})))"
         ))
     };
-    assert_eq!(
-        labels(12_000.0, 0.5),
-        json!(["12 ms", "12.0005 ms", "12.001 ms", "12.0015 ms"])
-    );
-    assert_eq!(
-        labels(0.0, 0.2),
-        json!(["0 ns", "200 ns", "400 ns", "600 ns"])
-    );
-    assert_eq!(
-        labels(600.0, 200.0),
-        json!(["600 µs", "800 µs", "1 ms", "1.2 ms"])
-    );
+    assert_eq!(labels(12_000.0, 0.5), json!(["12 ms", "12.0005 ms", "12.001 ms", "12.0015 ms"]));
+    assert_eq!(labels(0.0, 0.2), json!(["0 ns", "200 ns", "400 ns", "600 ns"]));
+    assert_eq!(labels(600.0, 200.0), json!(["600 µs", "800 µs", "1 ms", "1.2 ms"]));
     assert_eq!(
         page.text("import('./format.js').then(format => format.moment(12345.6789))"),
         "12.345679 ms"
@@ -618,17 +523,12 @@ pub(super) fn it_fits_a_phone_and_draws_little() {
     );
     let calls = calls.as_u64().unwrap();
     assert!((500..40_000).contains(&calls), "{calls} calls for a frame");
-    for (name, size, scheme) in [
-        ("phone", (390, 844), "light"),
-        ("phone-dark", (390, 844), "dark"),
-        ("dark", WIDE, "dark"),
-    ] {
+    for (name, size, scheme) in
+        [("phone", (390, 844), "light"), ("phone-dark", (390, 844), "dark"), ("dark", WIDE, "dark")]
+    {
         page.resize(size);
         page.prefer(scheme, "reduce");
-        let wide = page
-            .value("document.documentElement.scrollWidth")
-            .as_u64()
-            .unwrap();
+        let wide = page.value("document.documentElement.scrollWidth").as_u64().unwrap();
         assert!(wide <= u64::from(size.0), "{name}: {wide} pixels");
         page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
         page.picture(&pictures().join(format!("{name}.png")));
@@ -638,10 +538,7 @@ pub(super) fn it_fits_a_phone_and_draws_little() {
     still.prefer("light", "reduce");
     still.value(&format!("location.href = {}", json!(address)));
     still.wait("document.body?.dataset.state === 'ready'");
-    assert_eq!(
-        still.text("document.getElementById('play').getAttribute('aria-label')"),
-        "Play"
-    );
+    assert_eq!(still.text("document.getElementById('play').getAttribute('aria-label')"), "Play");
     is_well(&browser, &page);
 }
 

@@ -26,15 +26,8 @@ fn serve(mut stream: TcpStream, folder: &Path) {
     let Some(Ok(first)) = lines.next() else {
         return;
     };
-    while lines
-        .next()
-        .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
-    {}
-    let path = first
-        .split(' ')
-        .nth(1)
-        .unwrap_or("/")
-        .trim_start_matches('/');
+    while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+    let path = first.split(' ').nth(1).unwrap_or("/").trim_start_matches('/');
     let name = match path.split(['?', '#']).next() {
         Some("") | None => "index.html",
         Some(name) => name,

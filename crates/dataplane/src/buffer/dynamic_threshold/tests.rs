@@ -31,10 +31,7 @@ fn is_empty(buffer: &DynamicThreshold) -> bool {
 #[test]
 fn the_length_with_the_packet_may_equal_the_threshold() {
     // 3000 held, 2000 of them by the queue itself: the threshold is half of 6000.
-    let config = Config {
-        alpha: vec![Ratio::new(1, 2).unwrap()],
-        ..plain()
-    };
+    let config = Config { alpha: vec![Ratio::new(1, 2).unwrap()], ..plain() };
     for (len, fits) in [(999, true), (1000, true), (1001, false)] {
         let mut buffer = config.build(2, 1).unwrap();
         let _first = hold(&mut buffer, 0, 0, 2000);
@@ -55,11 +52,7 @@ fn the_length_before_the_packet_must_be_below_the_threshold() {
         };
         let mut buffer = config.build(1, 2).unwrap();
         let _held = hold(&mut buffer, 0, 1, held);
-        assert_eq!(
-            buffer.admit(request(0, 0, 6000 - 1)).is_ok(),
-            fits,
-            "{held}"
-        );
+        assert_eq!(buffer.admit(request(0, 0, 6000 - 1)).is_ok(), fits, "{held}");
     }
 }
 
@@ -67,12 +60,8 @@ fn the_length_before_the_packet_must_be_below_the_threshold() {
 fn a_threshold_between_two_bytes_is_neither_rounded_up_nor_down() {
     // α 1/3 of 1000 is 333.3: with the packet, 333 passes; before it, 333 is still below.
     let alpha = vec![Ratio::new(1, 3).unwrap()];
-    let config = |compare| Config {
-        pool_size: Bytes(1000),
-        alpha: alpha.clone(),
-        compare,
-        ..plain()
-    };
+    let config =
+        |compare| Config { pool_size: Bytes(1000), alpha: alpha.clone(), compare, ..plain() };
     let mut buffer = config(Compare::WithPacket).build(1, 1).unwrap();
     assert!(buffer.admit(request(0, 0, 334)).is_err());
     assert!(buffer.admit(request(0, 0, 333)).is_ok());
@@ -88,11 +77,7 @@ fn a_threshold_between_two_bytes_is_neither_rounded_up_nor_down() {
 #[test]
 fn the_pool_is_never_overfilled_whatever_alpha_says() {
     for compare in [Compare::BeforePacket, Compare::WithPacket] {
-        let config = Config {
-            compare,
-            alpha: vec![Ratio::whole(u32::MAX)],
-            ..plain()
-        };
+        let config = Config { compare, alpha: vec![Ratio::whole(u32::MAX)], ..plain() };
         let mut buffer = config.build(2, 1).unwrap();
         assert_eq!(buffer.admit(request(0, 0, 9001)), Err(DropReason::PoolFull));
         let _held = hold(&mut buffer, 0, 0, 8000);
@@ -105,11 +90,7 @@ fn the_pool_is_never_overfilled_whatever_alpha_says() {
 
 #[test]
 fn the_reserve_is_used_first_and_counts_for_the_length_but_not_for_the_pool() {
-    let config = Config {
-        reserve_size: Bytes(3000),
-        alpha: vec![Ratio::ONE],
-        ..plain()
-    };
+    let config = Config { reserve_size: Bytes(3000), alpha: vec![Ratio::ONE], ..plain() };
     let mut buffer = config.build(2, 1).unwrap();
     let _first = hold(&mut buffer, 0, 0, 1500);
     let second = hold(&mut buffer, 0, 0, 1500);
@@ -127,11 +108,7 @@ fn the_reserve_is_used_first_and_counts_for_the_length_but_not_for_the_pool() {
 
 #[test]
 fn the_leak_charges_the_whole_queue_and_frees_the_packet() {
-    let config = Config {
-        reserve: Reserve::Leaking,
-        reserve_size: Bytes(6000),
-        ..plain()
-    };
+    let config = Config { reserve: Reserve::Leaking, reserve_size: Bytes(6000), ..plain() };
     let mut buffer = config.build(1, 1).unwrap();
     // 1500 and then 3000 are charged: 4500 of 6000. The third asks for 4500 more and takes the pool.
     let charges: Vec<Charge> = (0..3).map(|_| hold(&mut buffer, 0, 0, 1500)).collect();
@@ -144,12 +121,8 @@ fn the_leak_charges_the_whole_queue_and_frees_the_packet() {
 
 #[test]
 fn a_reserve_of_its_own_shields_a_queue() {
-    let config = |reserve| Config {
-        reserve,
-        reserve_size: Bytes(1500),
-        pool_size: Bytes(1),
-        ..plain()
-    };
+    let config =
+        |reserve| Config { reserve, reserve_size: Bytes(1500), pool_size: Bytes(1), ..plain() };
     let mut buffer = config(Reserve::PerPort).build(1, 2).unwrap();
     let _first = hold(&mut buffer, 0, 0, 1500);
     assert_eq!(buffer.admit(request(0, 1, 1500)), Err(DropReason::PoolFull));
@@ -160,10 +133,7 @@ fn a_reserve_of_its_own_shields_a_queue() {
 
 #[test]
 fn alpha_is_each_queues_own() {
-    let config = Config {
-        alpha: vec![Ratio::ONE, Ratio::new(1, 8).unwrap()],
-        ..plain()
-    };
+    let config = Config { alpha: vec![Ratio::ONE, Ratio::new(1, 8).unwrap()], ..plain() };
     let mut buffer = config.build(2, 2).unwrap();
     assert!(buffer.admit(request(1, 1, 1126)).is_err(), "9000/8 = 1125");
     assert!(buffer.admit(request(1, 1, 1125)).is_ok());
@@ -174,11 +144,8 @@ fn alpha_is_each_queues_own() {
 fn the_compared_length_is_the_queues_or_the_ports() {
     // 3000 in the other queue of the port; 1500 more against α 1/2 of 6000.
     for (length, fits) in [(Length::Port, false), (Length::Queue, true)] {
-        let config = Config {
-            alpha: vec![Ratio::whole(8), Ratio::new(1, 2).unwrap()],
-            length,
-            ..plain()
-        };
+        let config =
+            Config { alpha: vec![Ratio::whole(8), Ratio::new(1, 2).unwrap()], length, ..plain() };
         let mut buffer = config.build(1, 2).unwrap();
         let _other = hold(&mut buffer, 0, 0, 3000);
         assert_eq!(buffer.admit(request(0, 1, 1500)).is_ok(), fits);
@@ -188,22 +155,13 @@ fn the_compared_length_is_the_queues_or_the_ports() {
 #[test]
 fn pools_are_apart() {
     let pool = |buffer: &DynamicThreshold, port| buffer.pool_bytes(PortId(port), QueueId(0));
-    let config = Config {
-        ports_per_pool: 2,
-        ..plain()
-    };
+    let config = Config { ports_per_pool: 2, ..plain() };
     let mut buffer = config.build(5, 1).unwrap();
     let _held = hold(&mut buffer, 1, 0, 1000);
     let _last = hold(&mut buffer, 4, 0, 500);
-    assert_eq!(
-        [0, 1, 2, 3, 4].map(|port| pool(&buffer, port)),
-        [1000, 1000, 0, 0, 500]
-    );
+    assert_eq!([0, 1, 2, 3, 4].map(|port| pool(&buffer, port)), [1000, 1000, 0, 0, 500]);
 
-    let config = Config {
-        pools: vec![1, 0, 1],
-        ..plain()
-    };
+    let config = Config { pools: vec![1, 0, 1], ..plain() };
     let mut buffer = config.build(3, 1).unwrap();
     let _held = hold(&mut buffer, 0, 0, 1000);
     assert_eq!([0, 1, 2].map(|port| pool(&buffer, port)), [1000, 0, 1000]);
@@ -212,16 +170,11 @@ fn pools_are_apart() {
 #[test]
 fn greedy_queues_settle_at_equal_shares() {
     // BCC, section 4.2: αB/(1 + Mα) = 4 · 3145728/33 = 381300.4 each, and 95325.1 free.
-    let config = Config {
-        reserve_size: Bytes(0),
-        ..Config::default()
-    };
+    let config = Config { reserve_size: Bytes(0), ..Config::default() };
     let mut buffer = config.build(8, 1).unwrap();
     let len = 1500;
     loop {
-        let admitted = (0..8)
-            .filter(|&port| buffer.admit(request(port, 0, len)).is_ok())
-            .count();
+        let admitted = (0..8).filter(|&port| buffer.admit(request(port, 0, len)).is_ok()).count();
         if admitted == 0 {
             break;
         }
@@ -238,26 +191,14 @@ fn greedy_queues_settle_at_equal_shares() {
 fn pools_and_reserves_are_the_sums_of_their_receipts_at_every_step() {
     for seed in 0..64 {
         let mut rng = Rng::new(seed, 0);
-        let reserve = if seed % 2 == 0 {
-            Reserve::PerPort
-        } else {
-            Reserve::PerQueue
-        };
+        let reserve = if seed % 2 == 0 { Reserve::PerPort } else { Reserve::PerQueue };
         let config = Config {
             pool_size: Bytes(40_000),
             ports_per_pool: 2,
             reserve_size: Bytes(2000 * (seed % 3)),
             reserve,
-            compare: if seed % 5 == 0 {
-                Compare::BeforePacket
-            } else {
-                Compare::WithPacket
-            },
-            length: if seed % 7 < 3 {
-                Length::Port
-            } else {
-                Length::Queue
-            },
+            compare: if seed % 5 == 0 { Compare::BeforePacket } else { Compare::WithPacket },
+            length: if seed % 7 < 3 { Length::Port } else { Length::Queue },
             ..plain()
         };
         let mut buffer = config.build(4, 3).unwrap();
@@ -290,32 +231,17 @@ fn pools_and_reserves_are_the_sums_of_their_receipts_at_every_step() {
 #[test]
 fn the_extremes_do_not_overflow() {
     let most = Bytes(u64::from(u32::MAX));
-    for alpha in [
-        Ratio::whole(u32::MAX),
-        Ratio::new(u32::MAX, u32::MAX).unwrap(),
-    ] {
+    for alpha in [Ratio::whole(u32::MAX), Ratio::new(u32::MAX, u32::MAX).unwrap()] {
         for reserve in [Reserve::Leaking, Reserve::PerPort, Reserve::PerQueue] {
-            let config = Config {
-                pool_size: most,
-                reserve,
-                alpha: vec![alpha],
-                ..plain()
-            };
+            let config = Config { pool_size: most, reserve, alpha: vec![alpha], ..plain() };
             let mut buffer = config.build(256, 128).unwrap();
             let all = hold(&mut buffer, 255, 127, u32::MAX);
-            assert_eq!(
-                buffer.admit(request(255, 126, u32::MAX)),
-                Err(DropReason::PoolFull)
-            );
+            assert_eq!(buffer.admit(request(255, 126, u32::MAX)), Err(DropReason::PoolFull));
             buffer.release(all);
             assert!(is_empty(&buffer));
         }
     }
-    let tiny = Config {
-        pool_size: most,
-        alpha: vec![Ratio::new(1, u32::MAX).unwrap()],
-        ..plain()
-    };
+    let tiny = Config { pool_size: most, alpha: vec![Ratio::new(1, u32::MAX).unwrap()], ..plain() };
     let mut buffer = tiny.build(1, 1).unwrap();
     assert_eq!(buffer.admit(request(0, 0, 2)), Err(DropReason::PoolFull));
     assert!(buffer.admit(request(0, 0, 1)).is_ok());
@@ -328,10 +254,7 @@ fn the_extremes_do_not_overflow() {
     };
     let mut buffer = leaking.build(1, 1).unwrap();
     let _pool = hold(&mut buffer, 0, 0, 1 << 31);
-    assert_eq!(
-        buffer.admit(request(0, 0, u32::MAX)),
-        Err(DropReason::PoolFull)
-    );
+    assert_eq!(buffer.admit(request(0, 0, u32::MAX)), Err(DropReason::PoolFull));
 }
 
 #[test]
@@ -367,13 +290,7 @@ fn impossible_parameters_are_named() {
     assert_eq!(with(|c| c.alpha = vec![Ratio::ONE, Ratio::ZERO]), "alpha");
 
     // 4294967295 − 9000 bytes remain, for one reserve or for two.
-    let reserve = |reserve, bytes| {
-        field(Config {
-            reserve,
-            reserve_size: Bytes(bytes),
-            ..plain()
-        })
-    };
+    let reserve = |reserve, bytes| field(Config { reserve, reserve_size: Bytes(bytes), ..plain() });
     assert_eq!(reserve(Reserve::PerPort, 4_294_958_295), "none");
     assert_eq!(reserve(Reserve::PerPort, 4_294_958_296), "reserve_size");
     assert_eq!(reserve(Reserve::PerQueue, 2_147_479_147), "none");
@@ -387,16 +304,10 @@ fn slack_ends_where_a_packet_could_be_dropped_or_marked() {
     let mut buffer = plain().build(2, 1).unwrap();
     let _held = hold(&mut buffer, 0, 0, 1500);
     let slack = |total, pool_below| {
-        let influx = Influx {
-            total,
-            per_ingress: 0,
-        };
+        let influx = Influx { total, per_ingress: 0 };
         buffer.has_slack(influx, pool_below)
     };
-    assert_eq!(
-        [4499, 4500].map(|total| slack(total, u32::MAX)),
-        [true, false]
-    );
+    assert_eq!([4499, 4500].map(|total| slack(total, u32::MAX)), [true, false]);
     // A scheme that reads a pool from 3000 bytes on.
     assert_eq!([1499, 1500].map(|total| slack(total, 3000)), [true, false]);
     assert!(!slack(u32::MAX, u32::MAX));

@@ -22,12 +22,7 @@ fn plain() -> Config {
 }
 
 fn from(ingress: u16, len: u32) -> Request {
-    Request {
-        port: PortId(0),
-        queue: QueueId(0),
-        ingress,
-        len,
-    }
+    Request { port: PortId(0), queue: QueueId(0), ingress, len }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "what polling returns")]
@@ -56,11 +51,7 @@ fn a_paused_account_runs_again_at_the_offset_below_the_threshold() {
         assert_eq!(pfc.poll_pause(), event(1, PAUSE));
         assert_eq!(pfc.poll_pause(), None);
         pfc.release(leaves);
-        assert_eq!(
-            pfc.poll_pause(),
-            event(1, RESUME).filter(|_| resumes),
-            "{left}"
-        );
+        assert_eq!(pfc.poll_pause(), event(1, RESUME).filter(|_| resumes), "{left}");
     }
 }
 
@@ -75,10 +66,7 @@ fn an_account_in_its_headroom_is_paused_until_it_is_empty() {
     assert_eq!(pfc.poll_pause(), event(0, PAUSE));
     assert_eq!(pfc.admit(from(0, 1002)), Err(DropReason::HeadroomFull));
     let third = pfc.admit(from(0, 1)).unwrap();
-    assert_eq!(
-        pfc.accounts[0].headroom, 1999,
-        "2001 fit below the threshold of 3000"
-    );
+    assert_eq!(pfc.accounts[0].headroom, 1999, "2001 fit below the threshold of 3000");
     // The departure of the first packet empties the headroom, though the second filled it.
     pfc.release(first);
     assert_eq!((pfc.accounts[0].headroom, pfc.shared_bytes()), (0, 2000));
@@ -92,12 +80,7 @@ fn an_account_in_its_headroom_is_paused_until_it_is_empty() {
 #[test]
 fn the_headroom_takes_packets_up_to_its_limit() {
     for (len, fits) in [(1999, true), (2000, true), (2001, false)] {
-        let config = Config {
-            rule: Rule::Static,
-            xoff: Bytes(1000),
-            xon: Bytes(0),
-            ..plain()
-        };
+        let config = Config { rule: Rule::Static, xoff: Bytes(1000), xon: Bytes(0), ..plain() };
         let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
         let _held = pfc.admit(from(0, 1000)).unwrap();
         let result = pfc.admit(from(0, len));
@@ -108,12 +91,7 @@ fn the_headroom_takes_packets_up_to_its_limit() {
 
 #[test]
 fn static_thresholds_pause_at_xoff_and_resume_at_xon() {
-    let config = Config {
-        rule: Rule::Static,
-        xoff: Bytes(3000),
-        xon: Bytes(1000),
-        ..plain()
-    };
+    let config = Config { rule: Rule::Static, xoff: Bytes(3000), xon: Bytes(1000), ..plain() };
     for (held, pauses) in [(2999, false), (3000, true), (3001, true)] {
         let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
         let _first = pfc.admit(from(0, 1500)).unwrap();
@@ -133,11 +111,7 @@ fn static_thresholds_pause_at_xoff_and_resume_at_xon() {
 
 #[test]
 fn the_factor_rule_pauses_above_its_share_and_uses_headroom_when_the_pool_is_full() {
-    let config = Config {
-        rule: Rule::Factor,
-        factor: Ratio::new(3, 1).unwrap(),
-        ..plain()
-    };
+    let config = Config { rule: Rule::Factor, factor: Ratio::new(3, 1).unwrap(), ..plain() };
     // x > 3·(8000 − x) from x = 6001 on; 6000 equals.
     for (held, pauses) in [(5999, false), (6000, false), (6001, true)] {
         let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
@@ -158,21 +132,14 @@ fn the_factor_rule_pauses_above_its_share_and_uses_headroom_when_the_pool_is_ful
     let _all = pfc.admit(from(0, 7999)).unwrap();
     let last = pfc.admit(from(1, 2)).unwrap();
     assert_eq!((pfc.accounts[1].headroom, pfc.shared), (2, 7999));
-    assert_eq!(
-        [pfc.poll_pause(), pfc.poll_pause()],
-        [event(0, PAUSE), event(1, PAUSE)]
-    );
+    assert_eq!([pfc.poll_pause(), pfc.poll_pause()], [event(0, PAUSE), event(1, PAUSE)]);
     pfc.release(last);
     assert_eq!(pfc.poll_pause(), event(1, RESUME), "nothing shared is held");
 }
 
 #[test]
 fn the_reserve_is_the_accounts_own_and_no_part_of_the_pool() {
-    let config = Config {
-        buffer: Bytes(14_000),
-        reserve: Bytes(1000),
-        ..plain()
-    };
+    let config = Config { buffer: Bytes(14_000), reserve: Bytes(1000), ..plain() };
     let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
     assert_eq!(pfc.pool, 8000);
     let first = pfc.admit(from(0, 1000)).unwrap();
@@ -192,21 +159,12 @@ fn the_reserve_is_the_accounts_own_and_no_part_of_the_pool() {
 
 #[test]
 fn a_full_pool_pauses_who_arrives_and_lets_it_go_with_its_last_packet() {
-    let config = Config {
-        buffer: Bytes(14_000),
-        reserve: Bytes(1000),
-        shift: vec![0],
-        ..plain()
-    };
+    let config = Config { buffer: Bytes(14_000), reserve: Bytes(1000), shift: vec![0], ..plain() };
     let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
     let _all = pfc.admit(from(0, 9000)).unwrap();
     assert_eq!((pfc.shared, pfc.poll_pause()), (8000, event(0, PAUSE)));
     let small = pfc.admit(from(1, 100)).unwrap();
-    assert_eq!(
-        pfc.poll_pause(),
-        event(1, PAUSE),
-        "0 shared against a threshold of 0"
-    );
+    assert_eq!(pfc.poll_pause(), event(1, PAUSE), "0 shared against a threshold of 0");
     pfc.release(small);
     assert_eq!(pfc.poll_pause(), event(1, RESUME));
 }
@@ -214,12 +172,7 @@ fn a_full_pool_pauses_who_arrives_and_lets_it_go_with_its_last_packet() {
 #[test]
 fn all_accounts_together_never_hold_more_than_the_buffer() {
     // Two classes, but headroom set aside for one: 8000 + 2 · 2 · 2000 would be more than 12000.
-    let config = |provision| Config {
-        classes: 2,
-        rule: Rule::Factor,
-        provision,
-        ..plain()
-    };
+    let config = |provision| Config { classes: 2, rule: Rule::Factor, provision, ..plain() };
     let mut pfc = Pfc::over(&config(Provision::PerPort), 2, Unlimited).unwrap();
     let _pool = pfc.admit(from(0, 8000)).unwrap();
     let _first = pfc.admit(from(1, 2000)).unwrap();
@@ -252,11 +205,7 @@ fn shift_and_headroom_are_each_ports_own_and_bypassed_classes_are_not_accounted(
     assert_eq!(pfc.admit(from(3, 51)), Err(DropReason::HeadroomFull));
     pfc.release(first);
     assert_eq!(pfc.poll_pause(), event(3, RESUME));
-    assert_eq!(
-        pfc.admit(from(4, 1)),
-        Err(DropReason::HeadroomFull),
-        "no such account"
-    );
+    assert_eq!(pfc.admit(from(4, 1)), Err(DropReason::HeadroomFull), "no such account");
 }
 
 #[test]
@@ -281,12 +230,7 @@ fn the_largest_accounts_fit_one_receipt() {
     let egress = per_queue::Config::default();
     let egress = PerQueue::new(&egress, 256, 128).unwrap();
     let mut pfc = Pfc::over(&config, 8192, egress).unwrap();
-    let request = Request {
-        port: PortId(255),
-        queue: QueueId(127),
-        ingress: u16::MAX,
-        len: 1500,
-    };
+    let request = Request { port: PortId(255), queue: QueueId(127), ingress: u16::MAX, len: 1500 };
     let charge = pfc.admit(request).unwrap();
     assert_eq!(charge, Charge::new(1500, 0xFFFF_7FFF));
     pfc.release(charge);
@@ -341,19 +285,14 @@ fn pause_and_resume_alternate_and_the_sums_hold_at_every_step() {
             }
             let mut total = 0;
             for (index, account) in pfc.accounts.iter().enumerate() {
-                let own = held
-                    .iter()
-                    .filter(|(ingress, _)| usize::from(*ingress) == index);
+                let own = held.iter().filter(|(ingress, _)| usize::from(*ingress) == index);
                 let own: u32 = own.map(|(_, charge)| charge.bytes()).sum();
                 let expected = if account.is_lossless { own } else { 0 };
                 assert_eq!(account.held + account.headroom, expected);
                 assert!(account.headroom <= account.headroom_limit);
                 total += expected;
             }
-            let shared = pfc
-                .accounts
-                .iter()
-                .map(|account| account.held.saturating_sub(500));
+            let shared = pfc.accounts.iter().map(|account| account.held.saturating_sub(500));
             assert_eq!((pfc.held, pfc.shared), (total, shared.sum()));
             assert!(pfc.shared <= pfc.pool);
         }
@@ -397,16 +336,7 @@ fn impossible_parameters_are_named() {
         change(&mut config);
         error(config.build(2, 1))
     };
-    assert_eq!(
-        rule(|c| (c.rule, c.factor) = (Rule::Factor, Ratio::ZERO)),
-        "factor"
-    );
-    assert_eq!(
-        rule(|c| (c.rule, c.xoff) = (Rule::Static, Bytes(0))),
-        "xoff"
-    );
-    assert_eq!(
-        rule(|c| (c.rule, c.xoff, c.xon) = (Rule::Static, Bytes(10), Bytes(11))),
-        "xon"
-    );
+    assert_eq!(rule(|c| (c.rule, c.factor) = (Rule::Factor, Ratio::ZERO)), "factor");
+    assert_eq!(rule(|c| (c.rule, c.xoff) = (Rule::Static, Bytes(0))), "xoff");
+    assert_eq!(rule(|c| (c.rule, c.xoff, c.xon) = (Rule::Static, Bytes(10), Bytes(11))), "xon");
 }

@@ -9,19 +9,12 @@ const TICK: u64 = 1_024_000;
 const MARK: Verdict = Verdict::Mark(Rule::Persistent);
 
 fn codel(profile: Profile) -> Codel {
-    let config = Config {
-        profile,
-        ..Config::default()
-    };
+    let config = Config { profile, ..Config::default() };
     Codel::new(&config, &port_info(2)).unwrap()
 }
 
 fn at(tick: u64) -> Cx {
-    Cx {
-        now: Time::from_ps(tick * TICK),
-        queue_bytes: 3000,
-        ..cx()
-    }
+    Cx { now: Time::from_ps(tick * TICK), queue_bytes: 3000, ..cx() }
 }
 
 /// Decides on a packet that waited 60 ticks, ten more than the target.
@@ -46,12 +39,7 @@ fn marks_follow_the_fixed_point_control_law() {
 
 #[test]
 fn the_schedule_survives_the_wrap_of_the_clock() {
-    for start in [
-        (1 << 32) - 1500,
-        (1 << 32) - 2000,
-        (1 << 32) - 3000,
-        (1 << 33) - 1000,
-    ] {
+    for start in [(1 << 32) - 1500, (1 << 32) - 2000, (1 << 32) - 3000, (1 << 33) - 1000] {
         let mut codel = codel(Profile::Linux);
         let marked = marks(&mut codel, start..=start + 3549);
         assert_eq!(marked, LINUX.map(|tick| tick - 1000 + start), "{start}");
@@ -62,9 +50,7 @@ fn the_schedule_survives_the_wrap_of_the_clock() {
 fn a_queue_above_its_target_for_an_hour_is_still_marked() {
     let mut codel = codel(Profile::Ns3);
     let marked = (1000..1 << 33).step_by(1 << 21);
-    let count = marked
-        .filter(|&tick| late(&mut codel, tick) == MARK)
-        .count();
+    let count = marked.filter(|&tick| late(&mut codel, tick) == MARK).count();
     assert_eq!(count, (1 << 12) - 1, "all but the first");
 }
 
@@ -73,31 +59,16 @@ fn the_target_and_the_backlog_are_compared_as_published() {
     let below = |profile, sojourn: u64, backlog| {
         let mut codel = codel(profile);
         late(&mut codel, 1000);
-        let cx = Cx {
-            queue_bytes: backlog,
-            ..at(3000)
-        };
+        let cx = Cx { queue_bytes: backlog, ..at(3000) };
         codel.on_dequeue(&cx, Span::from_ps(sojourn * TICK)) == Verdict::Pass
     };
     for profile in [Profile::Es3, Profile::Linux, Profile::Ns3] {
-        assert_eq!(
-            [49, 50, 51].map(|ticks| below(profile, ticks, 3000)),
-            [true, false, false]
-        );
+        assert_eq!([49, 50, 51].map(|ticks| below(profile, ticks, 3000)), [true, false, false]);
     }
     let backlogs = [1499, 1500, 1501];
-    assert_eq!(
-        backlogs.map(|b| below(Profile::Es3, 60, b)),
-        [true, false, false]
-    );
-    assert_eq!(
-        backlogs.map(|b| below(Profile::Linux, 60, b)),
-        [true, true, false]
-    );
-    assert_eq!(
-        backlogs.map(|b| below(Profile::Ns3, 60, b)),
-        [true, false, false]
-    );
+    assert_eq!(backlogs.map(|b| below(Profile::Es3, 60, b)), [true, false, false]);
+    assert_eq!(backlogs.map(|b| below(Profile::Linux, 60, b)), [true, true, false]);
+    assert_eq!(backlogs.map(|b| below(Profile::Ns3, 60, b)), [true, false, false]);
 }
 
 #[test]
@@ -105,10 +76,7 @@ fn sojourn_times_are_differences_of_rounded_stamps() {
     let decide = |arrival: u64, departure: u64| {
         let mut codel = codel(Profile::Linux);
         late(&mut codel, 1000);
-        let cx = Cx {
-            now: Time::from_ps(departure),
-            ..at(0)
-        };
+        let cx = Cx { now: Time::from_ps(departure), ..at(0) };
         codel.on_dequeue(&cx, Span::from_ps(departure - arrival))
     };
     // 49 ticks and a little, across 50 ends of a tick; and nearly 50 ticks across 49.
@@ -173,13 +141,7 @@ fn a_due_packet_that_cannot_be_marked_counts_except_in_es3() {
     let next = |profile| {
         let mut codel = codel(profile);
         assert_eq!(marks(&mut codel, 1000..=2999), [2001]);
-        let cx = Cx {
-            pkt: Pkt {
-                ecn: Ecn::NotEct,
-                ..cx().pkt
-            },
-            ..at(3000)
-        };
+        let cx = Cx { pkt: Pkt { ecn: Ecn::NotEct, ..cx().pkt }, ..at(3000) };
         assert_eq!(codel.on_dequeue(&cx, Span::from_ps(60 * TICK)), MARK);
         marks(&mut codel, 3001..=3500)
     };
@@ -192,10 +154,7 @@ fn a_due_packet_that_cannot_be_marked_counts_except_in_es3() {
 fn queues_do_not_share_state_and_unknown_ones_pass() {
     let mut codel = codel(Profile::Linux);
     late(&mut codel, 1000);
-    let other = |tick, queue| Cx {
-        queue: QueueId(queue),
-        ..at(tick)
-    };
+    let other = |tick, queue| Cx { queue: QueueId(queue), ..at(tick) };
     let sojourn = Span::from_ps(60 * TICK);
     assert_eq!(codel.on_dequeue(&other(2001, 1), sojourn), Verdict::Pass);
     assert_eq!(codel.on_dequeue(&other(2001, 2), sojourn), Verdict::Pass);
@@ -209,18 +168,12 @@ fn impossible_parameters_are_named() {
         Err(other) => panic!("{other:?}"),
         Ok(_) => None,
     };
-    let interval = |ps| Config {
-        interval: Span::from_ps(ps),
-        ..Config::default()
-    };
+    let interval = |ps| Config { interval: Span::from_ps(ps), ..Config::default() };
     assert_eq!(field(interval(TICK - 1)), Some("interval"));
     assert_eq!(field(interval(TICK)), None);
     assert_eq!(field(interval((TICK << 27) - 1)), None);
     assert_eq!(field(interval(TICK << 27)), Some("interval"));
-    let mtu = |mtu| Config {
-        mtu,
-        ..Config::default()
-    };
+    let mtu = |mtu| Config { mtu, ..Config::default() };
     assert_eq!(field(mtu(0)), Some("mtu"));
     assert_eq!(field(mtu(1)), None);
     assert_eq!(field(mtu(u32::MAX)), None);
@@ -229,11 +182,7 @@ fn impossible_parameters_are_named() {
 #[test]
 fn the_extremes_neither_wrap_nor_panic() {
     let mut codel = codel(Profile::Linux);
-    let cx = Cx {
-        now: Time::MAX,
-        queue_bytes: u32::MAX,
-        ..cx()
-    };
+    let cx = Cx { now: Time::MAX, queue_bytes: u32::MAX, ..cx() };
     assert_eq!(codel.on_dequeue(&cx, Span::MAX), Verdict::Pass);
     codel.queues[0] = State {
         phase: Phase::Marking,

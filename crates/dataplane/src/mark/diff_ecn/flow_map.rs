@@ -45,15 +45,8 @@ struct Entry {
 impl FlowMap {
     /// A map of 2^`bits` entries.
     pub(super) fn new(bits: u32, life: Life) -> Self {
-        let entry = Entry {
-            stamp: 0,
-            passed: 0,
-            queue: None,
-        };
-        Self {
-            entries: vec![entry; 1 << bits].into(),
-            life,
-        }
+        let entry = Entry { stamp: 0, passed: 0, queue: None };
+        Self { entries: vec![entry; 1 << bits].into(), life }
     }
 
     /// Notes that a packet of `flow` was queued in `queue`, which is its entry's queue from now on,
@@ -135,11 +128,7 @@ mod tests {
         let (flow, start) = (FlowId(5), Time::from_us(100));
         map.on_queued(flow, QueueId(2), 0, start);
         map.on_emptied(QueueId(2));
-        for (ps, lives) in [
-            (284_999_999, true),
-            (285_000_000, true),
-            (285_000_001, false),
-        ] {
+        for (ps, lives) in [(284_999_999, true), (285_000_000, true), (285_000_001, false)] {
             let found = map.find(flow, start + Span::from_ps(ps));
             assert_eq!(found, lives.then_some((QueueId(2), 0)), "{ps}");
         }
@@ -174,10 +163,7 @@ mod tests {
             map.on_queued(FlowId(flow), QueueId(1 + side as u8), 0, now);
         }
         for (flow, side) in (1..).zip(sides) {
-            assert_eq!(
-                map.find(FlowId(flow), now),
-                Some((QueueId(1 + side as u8), 0))
-            );
+            assert_eq!(map.find(FlowId(flow), now), Some((QueueId(1 + side as u8), 0)));
         }
     }
 

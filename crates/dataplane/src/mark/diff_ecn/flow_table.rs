@@ -117,11 +117,8 @@ impl FlowTable {
         if self.flows == 0 {
             return None;
         }
-        let slot = if self.sole.packets > 0 {
-            &self.sole
-        } else {
-            &self.slots[self.position(flow)]
-        };
+        let slot =
+            if self.sole.packets > 0 { &self.sole } else { &self.slots[self.position(flow)] };
         (slot.packets > 0 && slot.flow == flow).then_some((slot.queue, slot.passed))
     }
 
@@ -187,12 +184,7 @@ impl FlowTable {
 }
 
 impl Slot {
-    const FREE: Self = Self {
-        flow: FlowId(0),
-        packets: 0,
-        passed: 0,
-        queue: QueueId(0),
-    };
+    const FREE: Self = Self { flow: FlowId(0), packets: 0, passed: 0, queue: QueueId(0) };
 
     /// Another packet, in `queue`.
     #[inline]

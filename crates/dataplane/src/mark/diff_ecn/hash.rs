@@ -18,9 +18,6 @@ mod tests {
     #[test]
     fn the_hash_is_murmur3s_finaliser() {
         // The values that the reference implementation gives.
-        assert_eq!(
-            [0, 1, 2, u32::MAX].map(mix),
-            [0, 0x514E_28B7, 0x30F4_C306, 0x81F1_6F39]
-        );
+        assert_eq!([0, 1, 2, u32::MAX].map(mix), [0, 0x514E_28B7, 0x30F4_C306, 0x81F1_6F39]);
     }
 }

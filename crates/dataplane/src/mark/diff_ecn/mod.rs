@@ -248,11 +248,7 @@ pub(super) const PERIOD_RTTS: Ratio = Ratio::new(3, 2).expect("the denominator i
 fn thresholds(config: &Config, port: &PortInfo) -> Result<Box<[u32]>, ConfigError> {
     let largest = u64::from(u32::MAX);
     let Bytes(cell @ 1..) = config.cell() else {
-        return Err(ConfigError::out_of_range(
-            "cell",
-            config.cell(),
-            "1B or more",
-        ));
+        return Err(ConfigError::out_of_range("cell", config.cell(), "1B or more"));
     };
     let allowed = alloc::format!("one cell ({}) to {}", config.cell(), Bytes(largest));
     let in_range = |bytes: &u64| (cell..=largest).contains(bytes);
@@ -260,12 +256,12 @@ fn thresholds(config: &Config, port: &PortInfo) -> Result<Box<[u32]>, ConfigErro
         Some(given) => Some(given.in_bytes(config.mtu))
             .filter(in_range)
             .ok_or_else(|| ConfigError::out_of_range("threshold", given, allowed))?,
-        None => Some(port.rate.bytes_in(config.derived_time()))
-            .filter(in_range)
-            .ok_or_else(|| {
+        None => {
+            Some(port.rate.bytes_in(config.derived_time())).filter(in_range).ok_or_else(|| {
                 let allowed = alloc::format!("a threshold λ · RTT · C of {allowed}");
                 ConfigError::out_of_range("lambda", config.lambda(), allowed)
-            })?,
+            })?
+        }
     };
     let cells = whole / cell;
     let threshold = |flows: u8| {
@@ -287,10 +283,7 @@ fn flow_count(config: &Config) -> Result<Option<FlowCount>, ConfigError> {
         ));
     }
     let bits = queue_map::bits_for(config.count_registers);
-    Ok(Some(FlowCount::new(
-        bits,
-        config.period.of_span(config.rtt()),
-    )))
+    Ok(Some(FlowCount::new(bits, config.period.of_span(config.rtt()))))
 }
 
 /// Registers of the hardware flow count: 4 MiB of them.

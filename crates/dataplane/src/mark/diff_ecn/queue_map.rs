@@ -215,11 +215,7 @@ impl QueueMap {
     pub(in crate::mark) fn on_queued(&mut self, cx: &Cx) {
         let (flow, queue) = (cx.pkt.flow, cx.queue);
         self.empty &= !bit(queue);
-        let passed = if queue == self.priority_queue {
-            cx.pkt.len
-        } else {
-            0
-        };
+        let passed = if queue == self.priority_queue { cx.pkt.len } else { 0 };
         match &mut self.memory {
             Memory::Exact(table) => table.on_queued(flow, queue, passed),
             Memory::Hardware(map) => map.on_queued(flow, queue, passed, cx.now),
@@ -326,11 +322,7 @@ fn check_first(priority_queue: u8, port: &PortInfo) -> Result<(), ConfigError> {
         Some(first) => Err(ConfigError::out_of_range(
             "priority_queue",
             priority_queue,
-            alloc::format!(
-                "{}, the queue that {} serves first",
-                first.0,
-                port.scheduler
-            ),
+            alloc::format!("{}, the queue that {} serves first", first.0, port.scheduler),
         )),
         None => Err(ConfigError::out_of_range(
             "scheduler",
@@ -355,11 +347,7 @@ impl Memory {
         }
         let period = options.period.of_span(options.rtt);
         if period == Span::ZERO {
-            let field = if options.rtt == Span::ZERO {
-                "rtt"
-            } else {
-                "period"
-            };
+            let field = if options.rtt == Span::ZERO { "rtt" } else { "period" };
             return Err(ConfigError::out_of_range(field, period, "above 0"));
         }
         let life = match options.release {

@@ -39,12 +39,7 @@ impl Rig {
 
     /// Offers a packet and returns its queue.
     fn offer(&mut self, flow: u32, len: u32) -> Result<u8, DropReason> {
-        let pkt = Pkt {
-            len,
-            flow: FlowId(flow),
-            ecn: Ecn::Ect0,
-            ..Pkt::default()
-        };
+        let pkt = Pkt { len, flow: FlowId(flow), ecn: Ecn::Ect0, ..Pkt::default() };
         self.sent += 1;
         let id = PktId(self.sent);
         // The proposed queue plays no part.
@@ -82,10 +77,7 @@ fn config() -> Config {
 }
 
 fn both_tables() -> [Config; 2] {
-    [Tables::Exact, Tables::Hardware].map(|tables| Config {
-        tables: Some(tables),
-        ..config()
-    })
+    [Tables::Exact, Tables::Hardware].map(|tables| Config { tables: Some(tables), ..config() })
 }
 
 #[test]
@@ -106,10 +98,7 @@ fn each_new_flow_takes_the_lowest_empty_queue_and_keeps_it() {
 fn the_high_priority_queue_may_be_any_queue() {
     for mut config in both_tables() {
         config.priority_queue = 2;
-        let port = PortInfo {
-            first: Some(QueueId(2)),
-            ..port_info(3)
-        };
+        let port = PortInfo { first: Some(QueueId(2)), ..port_info(3) };
         let mut scheme = DiffEcn::new(&config, &port).unwrap();
         let mut port = Held([0; 3]);
         for (flow, queue) in [(1, 0), (2, 1), (3, 2)] {
@@ -218,44 +207,23 @@ fn past_its_limit_a_flow_moves_to_the_shortest_queue() {
 #[test]
 fn the_limit_is_met_and_not_exceeded_by_a_byte() {
     let queues = |pass_count, limit| {
-        let config = Config {
-            pass_count,
-            pass_limit: Size::Bytes(Bytes(limit)),
-            ..config()
-        };
+        let config = Config { pass_count, pass_limit: Size::Bytes(Bytes(limit)), ..config() };
         let mut rig = Rig::new(2, PLENTY, &config);
         assert_eq!(rig.queue([1, 2]), [1, 0]);
         [rig.offer(2, 100), rig.offer(2, 100)].map(Result::unwrap)
     };
     // 1500 and 100 bytes pass at 1600; the next 100 make 1700.
-    for (limit, expected) in [
-        (1599, [1, 1]),
-        (1600, [0, 1]),
-        (1699, [0, 1]),
-        (1700, [0, 0]),
-    ] {
+    for (limit, expected) in [(1599, [1, 1]), (1600, [0, 1]), (1699, [0, 1]), (1700, [0, 0])] {
         assert_eq!(queues(PassCount::WithArrival, limit), expected, "{limit}");
     }
-    for (limit, expected) in [
-        (1499, [1, 1]),
-        (1500, [0, 1]),
-        (1599, [0, 1]),
-        (1600, [0, 0]),
-    ] {
+    for (limit, expected) in [(1499, [1, 1]), (1500, [0, 1]), (1599, [0, 1]), (1600, [0, 0])] {
         assert_eq!(queues(PassCount::BeforeArrival, limit), expected, "{limit}");
     }
     // A limit in packets counts packets of the configured size.
-    let config = Config {
-        pass_limit: Size::Packets(2),
-        mtu: 9000,
-        ..config()
-    };
+    let config = Config { pass_limit: Size::Packets(2), mtu: 9000, ..config() };
     let mut rig = Rig::new(2, PLENTY, &config);
     rig.queue([1]);
-    assert_eq!(
-        [9000, 9000, 1].map(|len| rig.offer(2, len).unwrap()),
-        [0, 0, 1]
-    );
+    assert_eq!([9000, 9000, 1].map(|len| rig.offer(2, len).unwrap()), [0, 0, 1]);
 }
 
 #[test]
@@ -344,11 +312,7 @@ fn with_a_queue_for_each_flow_both_tables_map_alike() {
 
 #[test]
 fn after_an_idle_period_a_flow_is_new_and_before_it_shares_a_taken_queue() {
-    let config = Config {
-        tables: Some(Tables::Hardware),
-        release: Release::Idle,
-        ..config()
-    };
+    let config = Config { tables: Some(Tables::Hardware), release: Release::Idle, ..config() };
     let queue_after = |idle: Span| {
         let mut rig = Rig::new(4, PLENTY, &config);
         assert_eq!(rig.queue([1]), [1]);
@@ -382,43 +346,26 @@ fn the_threshold_is_divided_among_the_flows_up_to_the_number_of_queues() {
     let bytes = reported(&config(), 32, 40);
     let expected: Vec<u32> = (1..=40).map(|flows| 40_800 / flows.min(32)).collect();
     assert_eq!(bytes, expected);
-    let tofino = Config {
-        cell: Some(Bytes(80)),
-        ..config()
-    };
+    let tofino = Config { cell: Some(Bytes(80)), ..config() };
     let cells: Vec<u32> = reported(&tofino, 32, 33);
     // 510 cells, 255, 170, 127.5, …, 15.9 with 32 flows.
     assert_eq!(cells[..4], [510, 255, 170, 127].map(|cells| cells * 80));
     assert_eq!(cells[30..], [16, 15, 15].map(|cells| cells * 80));
-    let part = Config {
-        cell: Some(Bytes(80)),
-        threshold: Some(Size::Bytes(Bytes(40_879))),
-        ..config()
-    };
+    let part =
+        Config { cell: Some(Bytes(80)), threshold: Some(Size::Bytes(Bytes(40_879))), ..config() };
     assert_eq!(reported(&part, 2, 2), [40_800, 20_400]);
-    let packets = Config {
-        threshold: Some(Size::Packets(3)),
-        mtu: 1000,
-        ..config()
-    };
+    let packets = Config { threshold: Some(Size::Packets(3)), mtu: 1000, ..config() };
     assert_eq!(reported(&packets, 2, 3), [3000, 1500, 1500]);
 }
 
 #[test]
 fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
-    let mut config = Config {
-        threshold: None,
-        lambda: Ratio::new(17, 100),
-        ..config()
-    };
+    let mut config = Config { threshold: None, lambda: Ratio::new(17, 100), ..config() };
     // 0.17 × 190 µs = 32.3 µs, at 10 Gb/s 40 375 bytes.
     assert_eq!(reported(&config, 2, 2), [40_375, 20_187]);
     // 0.17 × 28 µs × 40 Gb/s = 23 800 bytes.
     config.rtt = Some(Span::from_us(28));
-    let fast = PortInfo {
-        rate: Rate::from_gbps(40),
-        ..port_info(2)
-    };
+    let fast = PortInfo { rate: Rate::from_gbps(40), ..port_info(2) };
     let scheme = DiffEcn::new(&config, &fast).unwrap();
     assert_eq!(scheme.threshold(QueueId(1)), Some(23_800));
     assert_eq!(scheme.threshold(QueueId(2)), None);
@@ -428,37 +375,24 @@ fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
 fn a_queue_is_marked_strictly_above_the_threshold() {
     let mark = Verdict::Mark(Rule::FlowShare);
     for (reading, before) in [(Reading::Inclusive, 1500), (Reading::Exclusive, 0)] {
-        let config = Config {
-            reading,
-            ..config()
-        };
+        let config = Config { reading, ..config() };
         let mut scheme = DiffEcn::new(&config, &port_info(4)).unwrap();
         let verdicts = [40_799, 40_800, 40_801, u32::MAX].map(|length| {
             scheme.on_queued(&cx());
-            let cx = Cx {
-                queue_bytes: length - before,
-                queue_packets: 1,
-                ..cx()
-            };
+            let cx = Cx { queue_bytes: length - before, queue_packets: 1, ..cx() };
             scheme.on_dequeue(&cx, Span::ZERO)
         });
         assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark, mark]);
     }
     // The sum of the length and the packet exceeds 32 bits and is still a sum.
     let mut scheme = DiffEcn::new(&config(), &port_info(4)).unwrap();
-    let full = Cx {
-        queue_bytes: u32::MAX,
-        ..cx()
-    };
+    let full = Cx { queue_bytes: u32::MAX, ..cx() };
     assert_eq!(scheme.on_dequeue(&full, Span::ZERO), mark);
 }
 
 #[test]
 fn the_departing_flow_counts_even_with_its_last_packet() {
-    let config = Config {
-        threshold: Some(Size::Bytes(Bytes(4000))),
-        ..config()
-    };
+    let config = Config { threshold: Some(Size::Bytes(Bytes(4000))), ..config() };
     let marks = |rig: &Rig| rig.port.stats().marks(Rule::FlowShare);
     // Two flows, 2000 bytes each: flow 1 leaves with 2001 bytes, flow 2 alone may have 4000.
     let mut rig = Rig::new(3, PLENTY, &config);
@@ -482,10 +416,7 @@ fn the_departing_flow_counts_even_with_its_last_packet() {
 
 #[test]
 fn the_hardware_count_sets_the_threshold() {
-    let config = Config {
-        tables: Some(Tables::Hardware),
-        ..config()
-    };
+    let config = Config { tables: Some(Tables::Hardware), ..config() };
     let mut rig = Rig::new(4, PLENTY, &config);
     let threshold = |rig: &Rig| rig.port.marker().threshold(QueueId(0)).unwrap();
     let mut seen = Vec::new();
@@ -495,14 +426,7 @@ fn the_hardware_count_sets_the_threshold() {
         seen.push((rig.flows(), threshold(&rig)));
     }
     // Flows count although none has a packet queued; beyond four queues the threshold stays.
-    let expected = [
-        (1, 40_800),
-        (2, 20_400),
-        (3, 13_600),
-        (4, 10_200),
-        (5, 10_200),
-        (6, 10_200),
-    ];
+    let expected = [(1, 40_800), (2, 20_400), (3, 13_600), (4, 10_200), (5, 10_200), (6, 10_200)];
     assert_eq!(seen, expected);
     // 285 µs later the next period begins; its first packet is not counted.
     rig.now = Time::from_ps(285_000_001);
@@ -536,8 +460,7 @@ fn order_of_a_flow(scheduler: &str, settings: &[(&str, &str)]) -> Result<Vec<u32
             ..Pkt::default()
         };
         let asked = QueueId(0);
-        port.enqueue(PktId(id), pkt, asked, Time::ZERO, &mut buffer)
-            .unwrap();
+        port.enqueue(PktId(id), pkt, asked, Time::ZERO, &mut buffer).unwrap();
     };
     for flow in 1..=3 {
         offer(flow, flow);
@@ -566,14 +489,7 @@ fn a_scheduler_that_would_reorder_a_flow_is_refused_by_name() {
         ("sp-wfq", &weights),
         ("sp-wrr", &quanta),
         ("sp-pifo", &weights),
-        (
-            "sp-dwrr",
-            &[
-                ("strict", "0"),
-                ("groups", "1, 3"),
-                ("quanta", "1500, 1500, 1500, 1500"),
-            ],
-        ),
+        ("sp-dwrr", &[("strict", "0"), ("groups", "1, 3"), ("quanta", "1500, 1500, 1500, 1500")]),
     ];
     for (scheduler, settings) in works {
         let order = order_of_a_flow(scheduler, settings);
@@ -593,9 +509,7 @@ fn a_scheduler_that_would_reorder_a_flow_is_refused_by_name() {
         ("wrr", &quanta),
     ];
     for (scheduler, settings) in refused {
-        let error = order_of_a_flow(scheduler, settings)
-            .unwrap_err()
-            .to_string();
+        let error = order_of_a_flow(scheduler, settings).unwrap_err().to_string();
         let expected = alloc::format!(
             "scheduler = {scheduler} is out of range; allowed: one that serves a queue strictly \
              first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp"
@@ -624,15 +538,9 @@ fn the_exact_table_has_room_for_any_number_of_flows() {
 #[test]
 fn impossible_parameters_are_named() {
     let refused = |field: &str, text: &str, queues| {
-        let mut config = Config {
-            tables: Some(Tables::Hardware),
-            ..config()
-        };
+        let mut config = Config { tables: Some(Tables::Hardware), ..config() };
         config.set(field, text).unwrap();
-        let port = PortInfo {
-            first: Some(QueueId(config.priority_queue)),
-            ..port_info(queues)
-        };
+        let port = PortInfo { first: Some(QueueId(config.priority_queue)), ..port_info(queues) };
         match DiffEcn::new(&config, &port) {
             Err(ConfigError::OutOfRange { field, .. }) => Some(field),
             Err(other) => panic!("{other}"),
@@ -666,26 +574,11 @@ fn impossible_parameters_are_named() {
         assert_eq!(refused(field, bad, 4), Some(named), "{field} = {bad}");
     }
     // What the exact tables do not use is not checked.
-    let exact = Config {
-        period: Ratio::ZERO,
-        map_entries: 0,
-        count_registers: 0,
-        ..config()
-    };
+    let exact = Config { period: Ratio::ZERO, map_entries: 0, count_registers: 0, ..config() };
     assert!(DiffEcn::new(&exact, &port_info(4)).is_ok());
-    let derived = Config {
-        threshold: None,
-        lambda: Some(Ratio::ZERO),
-        ..config()
-    };
+    let derived = Config { threshold: None, lambda: Some(Ratio::ZERO), ..config() };
     let error = DiffEcn::new(&derived, &port_info(4)).unwrap_err();
-    assert!(matches!(
-        error,
-        ConfigError::OutOfRange {
-            field: "lambda",
-            ..
-        }
-    ));
+    assert!(matches!(error, ConfigError::OutOfRange { field: "lambda", .. }));
 }
 
 #[test]

@@ -195,12 +195,7 @@ impl EcnSharp {
                 Machine::Tofino(measure, Box::new(Pipeline::new(interval, port.queues)?))
             }
         };
-        Ok(Self {
-            ins_target: down(ins_target),
-            pst_target,
-            rise,
-            machine,
-        })
+        Ok(Self { ins_target: down(ins_target), pst_target, rise, machine })
     }
 }
 
@@ -248,17 +243,9 @@ fn hit((ramp, rng): &mut (Ramp, Rng), level: u64) -> bool {
 impl Exact {
     fn new(interval: Span, law: Law, queues: u8) -> Result<Self, ConfigError> {
         if interval == Span::ZERO {
-            return Err(ConfigError::out_of_range(
-                "pst_interval",
-                interval,
-                "above 0",
-            ));
+            return Err(ConfigError::out_of_range("pst_interval", interval, "above 0"));
         }
-        Ok(Self {
-            interval,
-            law,
-            queues: alloc::vec![Phase::Below; usize::from(queues)].into(),
-        })
+        Ok(Self { interval, law, queues: alloc::vec![Phase::Below; usize::from(queues)].into() })
     }
 
     /// Algorithm 1.
@@ -274,18 +261,13 @@ impl Exact {
         let now = cx.now;
         match *phase {
             Phase::Below => {
-                *phase = Phase::Above {
-                    until: now + self.interval,
-                };
+                *phase = Phase::Above { until: now + self.interval };
                 false
             }
             Phase::Above { until } => {
                 let detected = now > until;
                 if detected {
-                    *phase = Phase::Marking {
-                        next: now + self.interval,
-                        count: 1,
-                    };
+                    *phase = Phase::Marking { next: now + self.interval, count: 1 };
                 }
                 detected
             }

@@ -14,10 +14,7 @@ fn ecn_sharp(config: &Config) -> EcnSharp {
 }
 
 fn at(ps: u64) -> Cx {
-    Cx {
-        now: Time::from_ps(ps),
-        ..cx()
-    }
+    Cx { now: Time::from_ps(ps), ..cx() }
 }
 
 /// Decides on a packet that leaves at `ps` and waited for 100 µs, between the two targets.
@@ -27,10 +24,7 @@ fn between(scheme: &mut EcnSharp, ps: u64) -> Verdict {
 
 /// A scheme that marked its first packet of a persistent queue at 1201 µs.
 fn marking(law: Law) -> EcnSharp {
-    let config = Config {
-        law,
-        ..Config::default()
-    };
+    let config = Config { law, ..Config::default() };
     let mut scheme = ecn_sharp(&config);
     assert_eq!(between(&mut scheme, 1_000_000_000), PASS);
     assert_eq!(between(&mut scheme, 1_201_000_000), PERSISTENT);
@@ -40,11 +34,7 @@ fn marking(law: Law) -> EcnSharp {
 #[test]
 fn the_instantaneous_part_marks_strictly_above_its_target() {
     let mut scheme = ecn_sharp(&Config::default());
-    for (ps, verdict) in [
-        (199_999_999, PASS),
-        (200_000_000, PASS),
-        (200_000_001, SOJOURN),
-    ] {
+    for (ps, verdict) in [(199_999_999, PASS), (200_000_000, PASS), (200_000_001, SOJOURN)] {
         assert_eq!(scheme.on_dequeue(&cx(), Span::from_ps(ps)), verdict, "{ps}");
     }
 }
@@ -62,10 +52,7 @@ fn what_is_not_given_is_derived_from_round_trip_times() {
     };
     let instantaneous =
         |config: &Config, us| ecn_sharp(config).on_dequeue(&cx(), Span::from_us(us)) == SOJOURN;
-    assert_eq!(
-        [110, 111].map(|us| instantaneous(&config, us)),
-        [false, true]
-    );
+    assert_eq!([110, 111].map(|us| instantaneous(&config, us)), [false, true]);
     // The target is half of 100 µs, and the interval the whole 220 µs.
     let persistent = |config: &Config, us: u64, after: u64| {
         let mut scheme = ecn_sharp(config);
@@ -75,16 +62,8 @@ fn what_is_not_given_is_derived_from_round_trip_times() {
     let found = [(49, 221), (50, 220), (50, 221)].map(|(us, after)| persistent(&config, us, after));
     assert_eq!(found, [false, false, true]);
     // Derived from the defaults, they are those that the testbed has.
-    config = Config {
-        ins_target: None,
-        pst_target: None,
-        pst_interval: None,
-        ..Config::default()
-    };
-    assert_eq!(
-        [200, 201].map(|us| instantaneous(&config, us)),
-        [false, true]
-    );
+    config = Config { ins_target: None, pst_target: None, pst_interval: None, ..Config::default() };
+    assert_eq!([200, 201].map(|us| instantaneous(&config, us)), [false, true]);
     let found = [(84, 201), (85, 200), (85, 201)].map(|(us, after)| persistent(&config, us, after));
     assert_eq!(found, [false, false, true]);
 }
@@ -100,11 +79,8 @@ fn a_draw_that_equals_the_probability_does_not_mark() {
 
 #[test]
 fn a_queue_is_persistent_strictly_after_an_interval() {
-    for (ps, verdict) in [
-        (1_199_999_999, PASS),
-        (1_200_000_000, PASS),
-        (1_200_000_001, PERSISTENT),
-    ] {
+    for (ps, verdict) in [(1_199_999_999, PASS), (1_200_000_000, PASS), (1_200_000_001, PERSISTENT)]
+    {
         let mut scheme = ecn_sharp(&Config::default());
         assert_eq!(between(&mut scheme, 1_000_000_000), PASS);
         assert_eq!(between(&mut scheme, 1_100_000_000), PASS);
@@ -114,10 +90,7 @@ fn a_queue_is_persistent_strictly_after_an_interval() {
 
 #[test]
 fn time_zero_is_a_time_like_any_other() {
-    let config = Config {
-        pst_target: Some(Span::ZERO),
-        ..Config::default()
-    };
+    let config = Config { pst_target: Some(Span::ZERO), ..Config::default() };
     let mut scheme = ecn_sharp(&config);
     let verdicts = [0, 200_000_000, 200_000_001].map(|ps| scheme.on_dequeue(&at(ps), Span::ZERO));
     assert_eq!(verdicts, [PASS, PASS, PERSISTENT]);
@@ -125,11 +98,7 @@ fn time_zero_is_a_time_like_any_other() {
 
 #[test]
 fn only_a_packet_strictly_below_the_target_ends_a_persistent_queue() {
-    for (ps, verdict) in [
-        (84_999_999, PASS),
-        (85_000_000, PERSISTENT),
-        (85_000_001, PERSISTENT),
-    ] {
+    for (ps, verdict) in [(84_999_999, PASS), (85_000_000, PERSISTENT), (85_000_001, PERSISTENT)] {
         let mut scheme = ecn_sharp(&Config::default());
         between(&mut scheme, 1_000_000_000);
         scheme.on_dequeue(&at(1_100_000_000), Span::from_ps(ps));
@@ -164,21 +133,15 @@ fn the_tenth_gap_is_20_us_on_paper_and_63_us_in_ns3() {
     for (law, ps) in [(Law::Paper, 20_000_000), (Law::Ns3, 63_245_553)] {
         let mut scheme = marking(law);
         let mut now = 1_201_000_000;
-        let Machine::Exact(_, exact) = &scheme.machine else {
-            panic!("exact by default")
-        };
+        let Machine::Exact(_, exact) = &scheme.machine else { panic!("exact by default") };
         let mut phase = exact.queues[0];
         while let Phase::Marking { next, count: 1..10 } = phase {
             now = next.as_ps() + 1;
             assert_eq!(between(&mut scheme, now), PERSISTENT);
-            let Machine::Exact(_, exact) = &scheme.machine else {
-                panic!("exact by default")
-            };
+            let Machine::Exact(_, exact) = &scheme.machine else { panic!("exact by default") };
             phase = exact.queues[0];
         }
-        let Phase::Marking { next, count: 10 } = phase else {
-            panic!("{phase:?}")
-        };
+        let Phase::Marking { next, count: 10 } = phase else { panic!("{phase:?}") };
         // From now, or from the last schedule a picosecond before.
         let last = now - u64::from(law == Law::Paper);
         assert_eq!(next.as_ps() - last, ps);
@@ -200,27 +163,12 @@ fn a_new_episode_starts_at_a_count_of_one() {
 #[test]
 fn packets_that_are_marked_already_or_cannot_be_run_the_persistent_part() {
     let mut scheme = ecn_sharp(&Config::default());
-    let not_capable = |ps| Cx {
-        pkt: Pkt {
-            ecn: Ecn::NotEct,
-            ..cx().pkt
-        },
-        ..at(ps)
-    };
-    assert_eq!(
-        scheme.on_dequeue(&at(1_000_000_000), Span::from_us(300)),
-        SOJOURN
-    );
+    let not_capable = |ps| Cx { pkt: Pkt { ecn: Ecn::NotEct, ..cx().pkt }, ..at(ps) };
+    assert_eq!(scheme.on_dequeue(&at(1_000_000_000), Span::from_us(300)), SOJOURN);
     // Both parts ask: the instantaneous one counts, and the persistent one takes its mark.
-    assert_eq!(
-        scheme.on_dequeue(&at(1_201_000_000), Span::from_us(300)),
-        SOJOURN
-    );
+    assert_eq!(scheme.on_dequeue(&at(1_201_000_000), Span::from_us(300)), SOJOURN);
     assert_eq!(between(&mut scheme, 1_401_000_000), PASS);
-    assert_eq!(
-        scheme.on_dequeue(&not_capable(1_401_000_001), Span::from_us(100)),
-        PERSISTENT
-    );
+    assert_eq!(scheme.on_dequeue(&not_capable(1_401_000_001), Span::from_us(100)), PERSISTENT);
     assert_eq!(between(&mut scheme, 1_501_000_000), PASS);
     assert_eq!(between(&mut scheme, 1_501_000_001), PERSISTENT);
 }
@@ -228,24 +176,15 @@ fn packets_that_are_marked_already_or_cannot_be_run_the_persistent_part() {
 #[test]
 fn queues_do_not_share_state_and_unknown_ones_only_see_the_instantaneous_part() {
     for arithmetic in [Arithmetic::Exact, Arithmetic::Tofino] {
-        let config = Config {
-            arithmetic,
-            ..Config::default()
-        };
+        let config = Config { arithmetic, ..Config::default() };
         let mut scheme = ecn_sharp(&config);
         let mut decide = |ps, queue| {
-            let cx = Cx {
-                queue: QueueId(queue),
-                ..at(ps)
-            };
+            let cx = Cx { queue: QueueId(queue), ..at(ps) };
             scheme.on_dequeue(&cx, Span::from_us(100))
         };
         assert_eq!(decide(1_000_000_000, 0), PASS);
         assert_eq!(decide(1_210_000_000, 1), PASS);
-        assert_eq!(
-            [decide(1_000_000_000, 2), decide(1_210_000_000, 2)],
-            [PASS, PASS]
-        );
+        assert_eq!([decide(1_000_000_000, 2), decide(1_210_000_000, 2)], [PASS, PASS]);
         assert_eq!(decide(1_210_000_000, 0), PERSISTENT);
     }
 }
@@ -253,15 +192,9 @@ fn queues_do_not_share_state_and_unknown_ones_only_see_the_instantaneous_part() 
 #[test]
 fn the_queue_length_may_be_the_signal() {
     // At 10 Gb/s: 200 µs = 250 KB, 85 µs = 106.25 KB, without the packet that leaves.
-    let config = Config {
-        signal: Signal::QueueLength,
-        ..Config::default()
-    };
+    let config = Config { signal: Signal::QueueLength, ..Config::default() };
     let decide = |scheme: &mut EcnSharp, us: u64, queue_bytes| {
-        let cx = Cx {
-            queue_bytes,
-            ..at(us * 1_000_000)
-        };
+        let cx = Cx { queue_bytes, ..at(us * 1_000_000) };
         scheme.on_dequeue(&cx, Span::ZERO)
     };
     let length = Verdict::Mark(Rule::QueueLength);
@@ -275,10 +208,7 @@ fn the_queue_length_may_be_the_signal() {
         assert_eq!(decide(&mut scheme, 1201, 200_000), verdict, "{bytes}");
     }
     // A broken target of 106250.8 bytes: 106250 are below, 106251 are not.
-    let config = Config {
-        pst_target: Some(Span::from_ps(85_000_640)),
-        ..config
-    };
+    let config = Config { pst_target: Some(Span::from_ps(85_000_640)), ..config };
     for (bytes, verdict) in [(106_250, PASS), (106_251, PERSISTENT)] {
         let mut scheme = ecn_sharp(&config);
         decide(&mut scheme, 1000, 200_000);
@@ -316,19 +246,12 @@ fn the_instantaneous_part_may_be_probabilistic() {
     };
     let mut scheme = ecn_sharp(&config);
     between(&mut scheme, 1_000_000_000);
-    assert_eq!(
-        between(&mut scheme, 1_201_000_000),
-        PERSISTENT,
-        "the other part is unchanged"
-    );
+    assert_eq!(between(&mut scheme, 1_201_000_000), PERSISTENT, "the other part is unchanged");
 }
 
 #[test]
 fn tofino_ticks_are_1024_ns() {
-    let config = Config {
-        arithmetic: Arithmetic::Tofino,
-        ..Config::default()
-    };
+    let config = Config { arithmetic: Arithmetic::Tofino, ..Config::default() };
     let mut scheme = ecn_sharp(&config);
     // 200 µs are 195 ticks: 196 ticks are marked.
     let verdicts = [200_703_999, 200_704_000].map(|ps| scheme.on_dequeue(&cx(), Span::from_ps(ps)));
@@ -346,16 +269,10 @@ fn tofino_ticks_are_1024_ns() {
 #[test]
 fn tofino_marks_like_the_paper_within_the_error_of_its_division() {
     let run = |arithmetic| {
-        let config = Config {
-            arithmetic,
-            ..Config::default()
-        };
+        let config = Config { arithmetic, ..Config::default() };
         let mut scheme = ecn_sharp(&config);
         let marked = |us: &u64| between(&mut scheme, us * 1_000_000) == PERSISTENT;
-        (1000..3000)
-            .filter(marked)
-            .take(40)
-            .collect::<alloc::vec::Vec<_>>()
+        (1000..3000).filter(marked).take(40).collect::<alloc::vec::Vec<_>>()
     };
     let (exact, tofino) = (run(Arithmetic::Exact), run(Arithmetic::Tofino));
     assert_eq!([exact.len(), tofino.len()], [40, 40]);
@@ -363,19 +280,14 @@ fn tofino_marks_like_the_paper_within_the_error_of_its_division() {
         // Each distance loses a tick at most, an interval or a packet may start one late.
         let earliest = exact - marks - 2;
         let latest = exact + (exact - 1000) / 7 + 2;
-        assert!(
-            (earliest..=latest).contains(&tofino),
-            "{marks}: {exact} {tofino}"
-        );
+        assert!((earliest..=latest).contains(&tofino), "{marks}: {exact} {tofino}");
     }
 }
 
 #[test]
 fn equal_instantaneous_targets_are_a_step() {
-    let mut scheme = ecn_sharp(&Config {
-        ins_min_target: Some(Span::from_us(200)),
-        ..Config::default()
-    });
+    let mut scheme =
+        ecn_sharp(&Config { ins_min_target: Some(Span::from_us(200)), ..Config::default() });
     let verdicts = [199_999_999, 200_000_000, 200_000_001]
         .map(|ps| scheme.on_dequeue(&at(0), Span::from_ps(ps)));
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, SOJOURN]);
@@ -395,19 +307,10 @@ fn impossible_parameters_are_named() {
     };
     assert_eq!(field(interval(Arithmetic::Exact, 0)), Some("pst_interval"));
     assert_eq!(field(interval(Arithmetic::Exact, 1)), None);
-    assert_eq!(
-        field(interval(Arithmetic::Tofino, 1_023_999)),
-        Some("pst_interval")
-    );
+    assert_eq!(field(interval(Arithmetic::Tofino, 1_023_999)), Some("pst_interval"));
     assert_eq!(field(interval(Arithmetic::Tofino, 1_024_000)), None);
-    assert_eq!(
-        field(interval(Arithmetic::Tofino, (1_024_000 << 32) - 1)),
-        None
-    );
-    assert_eq!(
-        field(interval(Arithmetic::Tofino, 1_024_000 << 32)),
-        Some("pst_interval")
-    );
+    assert_eq!(field(interval(Arithmetic::Tofino, (1_024_000 << 32) - 1)), None);
+    assert_eq!(field(interval(Arithmetic::Tofino, 1_024_000 << 32)), Some("pst_interval"));
     let rise = |us, percent| Config {
         ins_min_target: Some(Span::from_us(us)),
         max_probability: Ratio::new(percent, 100).unwrap(),
@@ -416,27 +319,17 @@ fn impossible_parameters_are_named() {
     assert_eq!(field(rise(201, 100)), Some("ins_min_target"));
     assert_eq!(field(rise(200, 100)), None);
     assert_eq!(field(rise(200, 101)), Some("max_probability"));
-    let unused = Config {
-        ins_min_target: None,
-        ..rise(200, 101)
-    };
+    let unused = Config { ins_min_target: None, ..rise(200, 101) };
     assert_eq!(field(unused), Some("max_probability"));
-    let ns3_on_tofino = Config {
-        law: Law::Ns3,
-        arithmetic: Arithmetic::Tofino,
-        ..Config::default()
-    };
+    let ns3_on_tofino =
+        Config { law: Law::Ns3, arithmetic: Arithmetic::Tofino, ..Config::default() };
     assert_eq!(field(ns3_on_tofino), Some("law"));
 }
 
 #[test]
 fn the_extremes_neither_wrap_nor_panic() {
     for law in [Law::Ns3, Law::Paper] {
-        let config = Config {
-            pst_interval: Some(Span::MAX),
-            law,
-            ..Config::default()
-        };
+        let config = Config { pst_interval: Some(Span::MAX), law, ..Config::default() };
         let mut scheme = ecn_sharp(&config);
         for _ in 0..3 {
             assert_eq!(scheme.on_dequeue(&at(u64::MAX), Span::MAX), SOJOURN);

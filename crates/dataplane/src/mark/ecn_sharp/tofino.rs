@@ -92,9 +92,7 @@ enum Action {
 impl Pipeline {
     /// The pipeline of a port with this many queues.
     pub(super) fn new(interval: Span, queues: u8) -> Result<Self, ConfigError> {
-        let divider = u32::try_from(ticks(interval.as_ps()))
-            .ok()
-            .and_then(Divider::new);
+        let divider = u32::try_from(ticks(interval.as_ps())).ok().and_then(Divider::new);
         let Some(divider) = divider else {
             let allowed = "1.024us to 4398s, what the chip's clock can resolve";
             return Err(ConfigError::out_of_range("pst_interval", interval, allowed));
@@ -206,19 +204,13 @@ impl Divider {
         let interval_wide = u64::from(interval);
         // ⌈log2(interval / 1016)⌉, as a shift to the right if positive, to the left if negative.
         let right = (0..32).find(|shift| interval_wide <= FULL << shift)?;
-        let left = (0..10)
-            .rfind(|shift| interval_wide << shift <= FULL)
-            .unwrap_or(0);
+        let left = (0..10).rfind(|shift| interval_wide << shift <= FULL).unwrap_or(0);
         let mut table = [0; 16];
         for (entry, index) in table.iter_mut().zip(0_u64..).skip(8) {
             // At most 127.
             *entry = (interval_wide << left).div_ceil(index << right) as u8;
         }
-        Some(Self {
-            interval,
-            table,
-            shift: BIAS + 3 + right - left,
-        })
+        Some(Self { interval, table, shift: BIAS + 3 + right - left })
     }
 
     /// About interval / count, rounded down after the shift; saturates. Zero for a count of zero.

@@ -29,10 +29,7 @@ pub(super) fn slots(span: Span, slot: Span) -> u128 {
 impl Average {
     pub(super) fn new(arithmetic: Arithmetic, weight: Ratio) -> Self {
         let unit = 1 << bits(arithmetic);
-        Self {
-            arithmetic,
-            weight: u32::try_from(weight.of(unit)).unwrap_or(u32::MAX),
-        }
+        Self { arithmetic, weight: u32::try_from(weight.of(unit)).unwrap_or(u32::MAX) }
     }
 
     /// The average after another sample; rounded down.

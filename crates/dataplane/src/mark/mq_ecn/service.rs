@@ -33,13 +33,11 @@ impl Service {
         let queues = (0..port.queues).map(QueueId).zip(strict);
         let service = |(queue, strict)| {
             let threshold = bytes("strict_threshold", strict, PACKET)?;
-            Ok(
-                (port.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
-                    group: round.group,
-                    quantum: round.quantum,
-                    is_active: false,
-                }),
-            )
+            Ok((port.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
+                group: round.group,
+                quantum: round.quantum,
+                is_active: false,
+            }))
         };
         queues.map(service).collect()
     }
@@ -55,13 +53,7 @@ impl Service {
 
     /// Whether it takes turns in `group` now.
     pub(super) fn is_active_in(self, group: usize) -> bool {
-        matches!(
-            self,
-            Self::Rounds {
-                is_active: true,
-                ..
-            }
-        ) && self.group() == Some(group)
+        matches!(self, Self::Rounds { is_active: true, .. }) && self.group() == Some(group)
     }
 
     /// The queue got its first packet, or lost its last.
@@ -88,32 +80,20 @@ mod tests {
     use crate::sched::Round;
 
     fn strict(list: &[Size]) -> Config {
-        Config {
-            strict_threshold: list.to_vec(),
-            ..Config::default()
-        }
+        Config { strict_threshold: list.to_vec(), ..Config::default() }
     }
 
     /// How three queues are served of which the second has rounds.
     fn services(config: &Config) -> Result<Vec<Service>, ConfigError> {
-        let round = Round {
-            group: 7,
-            quantum: 9_000,
-        };
-        let port = PortInfo {
-            round: &|queue| (queue == QueueId(1)).then_some(round),
-            ..port_info(3)
-        };
+        let round = Round { group: 7, quantum: 9_000 };
+        let port =
+            PortInfo { round: &|queue| (queue == QueueId(1)).then_some(round), ..port_info(3) };
         Service::of_queues(config, &port)
     }
 
     #[test]
     fn queues_without_rounds_have_thresholds_of_their_own() {
-        let rounds = Service::Rounds {
-            group: 7,
-            quantum: 9_000,
-            is_active: false,
-        };
+        let rounds = Service::Rounds { group: 7, quantum: 9_000, is_active: false };
         let expect = |first, last| {
             let [first, last] = [first, last].map(|threshold| Service::Strict { threshold });
             Ok(vec![first, rounds, last])

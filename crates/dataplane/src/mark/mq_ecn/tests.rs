@@ -11,18 +11,11 @@ use crate::{Port, PortConfig};
 
 /// Two queues of 18 KB each at 10 Gb/s, as in figure 2 of TCN, and a priority queue behind them.
 fn two_queues(queue: QueueId) -> Option<Round> {
-    (queue.0 < 2).then_some(Round {
-        group: 0,
-        quantum: 18_000,
-    })
+    (queue.0 < 2).then_some(Round { group: 0, quantum: 18_000 })
 }
 
 fn mq_ecn(config: &Config) -> MqEcn {
-    let port = PortInfo {
-        round: &two_queues,
-        scheduler: "sp/dwrr",
-        ..port_info(3)
-    };
+    let port = PortInfo { round: &two_queues, scheduler: "sp/dwrr", ..port_info(3) };
     MqEcn::new(config, &port).unwrap()
 }
 
@@ -31,11 +24,7 @@ fn default() -> MqEcn {
 }
 
 fn turn(mq_ecn: &mut MqEcn, ns: u64, queue: u8, event: TurnEvent) {
-    mq_ecn.on_turn(&Turn {
-        queue: QueueId(queue),
-        now: Time::from_ns(ns),
-        event,
-    });
+    mq_ecn.on_turn(&Turn { queue: QueueId(queue), now: Time::from_ns(ns), event });
 }
 
 fn round_ps(mq_ecn: &MqEcn) -> u64 {
@@ -50,13 +39,7 @@ pub(super) fn with_round(config: &Config, ps: u64) -> MqEcn {
 }
 
 pub(super) fn arrival(ns: u64, queue: u8, queue_bytes: u32) -> Cx {
-    Cx {
-        now: Time::from_ns(ns),
-        queue: QueueId(queue),
-        queue_bytes,
-        port_packets: 1,
-        ..cx()
-    }
+    Cx { now: Time::from_ns(ns), queue: QueueId(queue), queue_bytes, port_packets: 1, ..cx() }
 }
 
 fn departure(ns: u64, queue: u8, len: u32) -> Cx {
@@ -92,23 +75,18 @@ fn two_backlogged_queues_have_half_the_threshold_each() {
 fn a_dwrr_port_with_two_backlogged_queues_converges_to_half_the_link() {
     let quanta = alloc::vec![18_000, 18_000];
     let scheduler = Dwrr::new(&dwrr::Config { quanta }).unwrap();
-    let port = PortInfo {
-        round: &|queue| scheduler.round(queue),
-        ..port_info(2)
-    };
+    let port = PortInfo { round: &|queue| scheduler.round(queue), ..port_info(2) };
     let marker = MqEcn::new(&Config::default(), &port).unwrap();
     let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
     let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
     for packet in 0..40 {
         let queue = QueueId(packet % 2);
-        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer)
-            .unwrap();
+        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer).unwrap();
     }
     // 600 µs are 500 packets: the time within which figure 2c of TCN converges.
     for _ in 0..500 {
         let left = port.depart(Time::MAX, &mut buffer).unwrap();
-        port.enqueue(left.id, cx().pkt, left.queue, left.at, &mut buffer)
-            .unwrap();
+        port.enqueue(left.id, cx().pkt, left.queue, left.at, &mut buffer).unwrap();
     }
     let capacity = port.marker().capacity(QueueId(0)).unwrap().as_bps();
     assert!(capacity.abs_diff(5_000_000_000) < 50_000_000, "{capacity}");
@@ -116,22 +94,16 @@ fn a_dwrr_port_with_two_backlogged_queues_converges_to_half_the_link() {
 
 /// A port with a cyclic WRR of two queues, which hold three packets and one.
 fn cyclic_port(config: &Config) -> (Port<MqEcn, Wrr>, PerPort) {
-    let scheduler = Wrr::new(&wrr::Config {
-        quanta: alloc::vec![1500, 1500],
-        order: wrr::Order::Cyclic,
-    })
-    .unwrap();
-    let port = PortInfo {
-        round: &|queue| scheduler.round(queue),
-        ..port_info(2)
-    };
+    let scheduler =
+        Wrr::new(&wrr::Config { quanta: alloc::vec![1500, 1500], order: wrr::Order::Cyclic })
+            .unwrap();
+    let port = PortInfo { round: &|queue| scheduler.round(queue), ..port_info(2) };
     let marker = MqEcn::new(config, &port).unwrap();
     let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
     let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
     for queue in [0, 0, 0, 1] {
         let queue = QueueId(queue);
-        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer)
-            .unwrap();
+        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer).unwrap();
     }
     (port, buffer)
 }
@@ -139,10 +111,7 @@ fn cyclic_port(config: &Config) -> (Port<MqEcn, Wrr>, PerPort) {
 #[test]
 fn a_backlogged_wrr_port_is_not_idle_although_one_queue_emptied() {
     for idle_decay in [IdleDecay::Fractional, IdleDecay::Steps] {
-        let config = Config {
-            idle_decay,
-            ..Config::default()
-        };
+        let config = Config { idle_decay, ..Config::default() };
         let (mut port, mut buffer) = cyclic_port(&config);
         // Queue 0, then queue 1, which empties at 1.2 µs; two packets stay in queue 0.
         for _ in 0..2 {
@@ -151,18 +120,14 @@ fn a_backlogged_wrr_port_is_not_idle_although_one_queue_emptied() {
         let before = round_ps(port.marker());
         assert_ne!(before, 0);
         let late = Time::from_us(100);
-        port.enqueue(PktId(0), cx().pkt, QueueId(0), late, &mut buffer)
-            .unwrap();
+        port.enqueue(PktId(0), cx().pkt, QueueId(0), late, &mut buffer).unwrap();
         assert_eq!(round_ps(port.marker()), before, "{idle_decay:?}");
     }
 }
 
 #[test]
 fn a_queue_that_joins_a_wrr_round_is_measured_from_then_on() {
-    let config = Config {
-        old_weight: Ratio::ZERO,
-        ..Config::default()
-    };
+    let config = Config { old_weight: Ratio::ZERO, ..Config::default() };
     let (mut port, mut buffer) = cyclic_port(&config);
     // Queue 1 empties at 1.2 µs, its packet is off the wire at 2.4 µs. Queue 0 is alone.
     for _ in 0..3 {
@@ -170,8 +135,7 @@ fn a_queue_that_joins_a_wrr_round_is_measured_from_then_on() {
     }
     // The packet joins at 3 µs, leaves at 3.6 µs and is off the wire at 4.8 µs.
     let join = Time::from_us(3);
-    port.enqueue(PktId(0), cx().pkt, QueueId(1), join, &mut buffer)
-        .unwrap();
+    port.enqueue(PktId(0), cx().pkt, QueueId(1), join, &mut buffer).unwrap();
     let left = port.depart(Time::MAX, &mut buffer).unwrap();
     assert_eq!((left.queue, left.at), (QueueId(1), Time::from_ns(3_600)));
     assert_eq!(round_ps(port.marker()), 1_800_000);
@@ -195,40 +159,21 @@ fn a_queue_without_rounds_has_the_ports_threshold() {
 #[test]
 fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
     // 18 KB in 14.4 µs are the whole link.
-    for (ps, threshold) in [
-        (0, 97_500),
-        (999, 97_500),
-        (14_400_000, 97_500),
-        (14_400_001, 97_499),
-    ] {
+    for (ps, threshold) in [(0, 97_500), (999, 97_500), (14_400_000, 97_500), (14_400_001, 97_499)]
+    {
         let mut mq_ecn = with_round(&Config::default(), ps);
         assert_eq!(mq_ecn.threshold(QueueId(0)), Some(threshold), "{ps}");
         let full = mq_ecn.on_enqueue(&arrival(0, 0, threshold - 1500));
         let above = mq_ecn.on_enqueue(&arrival(0, 0, threshold - 1499));
-        assert_eq!(
-            [full, above],
-            [Verdict::Pass, Verdict::Mark(Rule::QueueLength)],
-            "{ps}"
-        );
+        assert_eq!([full, above], [Verdict::Pass, Verdict::Mark(Rule::QueueLength)], "{ps}");
     }
     let link = Some(Rate::from_gbps(10));
     for ps in [0, 999, 1000, 14_400_000] {
-        assert_eq!(
-            with_round(&Config::default(), ps).capacity(QueueId(0)),
-            link
-        );
+        assert_eq!(with_round(&Config::default(), ps).capacity(QueueId(0)), link);
     }
 
     // A quantum of one byte at 10 Gb/s passes in 0.8 ns: the whole link until a nanosecond counts.
-    let tiny = PortInfo {
-        round: &|_| {
-            Some(Round {
-                group: 0,
-                quantum: 1,
-            })
-        },
-        ..port_info(1)
-    };
+    let tiny = PortInfo { round: &|_| Some(Round { group: 0, quantum: 1 }), ..port_info(1) };
     let mut mq_ecn = MqEcn::new(&Config::default(), &tiny).unwrap();
     for (ps, threshold) in [(999, 97_500), (1000, 78_000)] {
         mq_ecn.groups[0].round = ps;
@@ -238,18 +183,11 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
     }
     assert_eq!(mq_ecn.capacity(QueueId(0)), Some(Rate::from_gbps(8)));
 
-    let config = Config {
-        arithmetic: Arithmetic::Kernel,
-        ..Config::default()
-    };
+    let config = Config { arithmetic: Arithmetic::Kernel, ..Config::default() };
     let mut mq_ecn = MqEcn::new(&config, &tiny).unwrap();
     for (ns, threshold) in [(0, 97_500), (1, 83_751)] {
         mq_ecn.groups[0].round = ns;
-        assert_eq!(
-            mq_ecn.threshold(QueueId(0)),
-            Some(threshold),
-            "0.8 · 1.0737 of 97500"
-        );
+        assert_eq!(mq_ecn.threshold(QueueId(0)), Some(threshold), "0.8 · 1.0737 of 97500");
     }
 }
 
@@ -268,27 +206,17 @@ fn a_turn_is_measured_from_its_start_to_its_end() {
 
 #[test]
 fn a_queue_that_empties_may_count_its_transmission_twice() {
-    let config = Config {
-        emptying: Emptying::Twice,
-        ..Config::default()
-    };
+    let config = Config { emptying: Emptying::Twice, ..Config::default() };
     let mut mq_ecn = mq_ecn(&config);
     turn(&mut mq_ecn, 0, 0, TurnEvent::Joined);
     turn(&mut mq_ecn, 1_600, 0, TurnEvent::Emptied { len: 1500 });
-    assert_eq!(
-        round_ps(&mq_ecn),
-        1_000_000,
-        "a quarter of 1.6 + 2 · 1.2 µs"
-    );
+    assert_eq!(round_ps(&mq_ecn), 1_000_000, "a quarter of 1.6 + 2 · 1.2 µs");
 }
 
 #[test]
 fn a_first_turn_starts_after_the_queues_own_packet() {
     for (start, ps) in [(Start::AfterOwnPacket, 2_975_000), (Start::Now, 3_275_000)] {
-        let config = Config {
-            start,
-            ..Config::default()
-        };
+        let config = Config { start, ..Config::default() };
         let mut mq_ecn = mq_ecn(&config);
         turn(&mut mq_ecn, 0, 0, TurnEvent::Joined);
         turn(&mut mq_ecn, 2_800, 0, TurnEvent::Emptied { len: 1500 });
@@ -320,10 +248,7 @@ fn a_queue_that_is_skipped_starts_anew_without_a_sample() {
 
 #[test]
 fn turns_may_end_with_the_groups_last_packet() {
-    let config = Config {
-        turn_end: TurnEnd::LastPacket,
-        ..Config::default()
-    };
+    let config = Config { turn_end: TurnEnd::LastPacket, ..Config::default() };
     let mut mq_ecn = mq_ecn(&config);
     turn(&mut mq_ecn, 0, 0, TurnEvent::Joined);
     // Queue 1 sends 1500 bytes from 2.8 µs to 4 µs, the priority queue another 1500 after that.
@@ -333,11 +258,7 @@ fn turns_may_end_with_the_groups_last_packet() {
     assert_eq!(round_ps(&mq_ecn), 1_000_000, "a quarter of 4 µs");
     mq_ecn.on_dequeue(&departure(10_800, 0, 1500), Span::ZERO);
     turn(&mut mq_ecn, 15_000, 0, TurnEvent::Ended);
-    assert_eq!(
-        round_ps(&mq_ecn),
-        2_750_000,
-        "0.75 · 1 µs + 0.25 · (12 − 4) µs"
-    );
+    assert_eq!(round_ps(&mq_ecn), 2_750_000, "0.75 · 1 µs + 0.25 · (12 − 4) µs");
 }
 
 #[test]
@@ -346,37 +267,18 @@ fn an_idle_port_forgets_by_whole_slots() {
         let mut mq_ecn = with_round(&Config::default(), 16_000_000);
         // On the wire from 1 µs to 2.2 µs.
         mq_ecn.on_dequeue(&departure(1_000, 0, 1500), Span::ZERO);
-        let cx = Cx {
-            port_packets,
-            ..arrival(2_200 + idle_ns, 2, 0)
-        };
+        let cx = Cx { port_packets, ..arrival(2_200 + idle_ns, 2, 0) };
         mq_ecn.on_enqueue(&cx);
         round_ps(&mq_ecn)
     };
     let times = [0, 1_199, 1_200, 2_399, 2_400, 1_000_000_000].map(|ns| after(ns, 0));
-    assert_eq!(
-        times,
-        [16_000_000, 16_000_000, 12_000_000, 12_000_000, 9_000_000, 0]
-    );
-    assert_eq!(
-        after(2_400, 1),
-        16_000_000,
-        "a port that is not empty is not idle"
-    );
+    assert_eq!(times, [16_000_000, 16_000_000, 12_000_000, 12_000_000, 9_000_000, 0]);
+    assert_eq!(after(2_400, 1), 16_000_000, "a port that is not empty is not idle");
 
     let mut mq_ecn = with_round(&Config::default(), 16_000_000);
-    let busy = Cx {
-        port_packets: 1,
-        ..departure(0, 0, 1500)
-    };
+    let busy = Cx { port_packets: 1, ..departure(0, 0, 1500) };
     mq_ecn.on_dequeue(&departure(1_000, 0, 1500), Span::ZERO);
-    mq_ecn.on_dequeue(
-        &Cx {
-            now: Time::from_us(9),
-            ..busy
-        },
-        Span::ZERO,
-    );
+    mq_ecn.on_dequeue(&Cx { now: Time::from_us(9), ..busy }, Span::ZERO);
     assert_eq!(
         mq_ecn.rules.idle_since,
         Time::from_ns(2_200),
@@ -386,10 +288,7 @@ fn an_idle_port_forgets_by_whole_slots() {
 
 #[test]
 fn the_idle_slot_can_be_set() {
-    let config = Config {
-        idle_slot: Some(Span::from_us(10)),
-        ..Config::default()
-    };
+    let config = Config { idle_slot: Some(Span::from_us(10)), ..Config::default() };
     let mut mq_ecn = with_round(&config, 16_000_000);
     mq_ecn.on_enqueue(&departure(19_999, 0, 1500));
     assert_eq!(round_ps(&mq_ecn), 12_000_000);
@@ -397,10 +296,7 @@ fn the_idle_slot_can_be_set() {
 
 #[test]
 fn fractional_decay_is_repeated_by_arrivals_at_the_priority_queue() {
-    let config = Config {
-        idle_decay: IdleDecay::Fractional,
-        ..Config::default()
-    };
+    let config = Config { idle_decay: IdleDecay::Fractional, ..Config::default() };
     let mut mq_ecn = mq_ecn(&config);
     turn(&mut mq_ecn, 0, 0, TurnEvent::Joined);
     turn(&mut mq_ecn, 1_000, 0, TurnEvent::Emptied { len: 1500 });
@@ -415,10 +311,7 @@ fn fractional_decay_is_repeated_by_arrivals_at_the_priority_queue() {
     assert!(after(2_800, 2).abs_diff(10_392_305) < 2);
     assert_eq!(after(3_400, 0), 9_000_000);
     mq_ecn.on_enqueue(&arrival(3_400, 2, 0));
-    assert!(
-        round_ps(&mq_ecn).abs_diff(5_062_500) < 2,
-        "the same two slots again"
-    );
+    assert!(round_ps(&mq_ecn).abs_diff(5_062_500) < 2, "the same two slots again");
 
     turn(&mut mq_ecn, 3_400, 0, TurnEvent::Joined);
     turn(&mut mq_ecn, 3_400, 1, TurnEvent::Joined);
@@ -444,20 +337,10 @@ fn kernel_decay_steps_at_most_ten_times() {
         round_ps(&mq_ecn)
     };
     // Each step rounds down: 752.25, 564, 423, …
-    assert_eq!(
-        [after(1_199, 0), after(1_200, 0), after(2_400, 1)],
-        [1_003, 752, 564]
-    );
+    assert_eq!([after(1_199, 0), after(1_200, 0), after(2_400, 1)], [1_003, 752, 564]);
     // 423, 317, 237, 177, 132, 99, 74, 55 after ten.
-    assert_eq!(
-        [after(12_000, 0), after(13_199, 0), after(13_200, 0)],
-        [55, 55, 0]
-    );
-    assert_eq!(
-        after(13_200, 2),
-        1_003,
-        "the priority queue is not in the group"
-    );
+    assert_eq!([after(12_000, 0), after(13_199, 0), after(13_200, 0)], [55, 55, 0]);
+    assert_eq!(after(13_200, 2), 1_003, "the priority queue is not in the group");
     turn(&mut mq_ecn, 2_200, 1, TurnEvent::Joined);
     mq_ecn.groups[0].round = 1_003;
     mq_ecn.on_enqueue(&arrival(90_000, 0, 0));
@@ -466,10 +349,7 @@ fn kernel_decay_steps_at_most_ten_times() {
 
 #[test]
 fn kernel_arithmetic_decays_by_whole_slots_too() {
-    let config = Config {
-        arithmetic: Arithmetic::Kernel,
-        ..Config::default()
-    };
+    let config = Config { arithmetic: Arithmetic::Kernel, ..Config::default() };
     let mut mq_ecn = with_round(&config, 1_000);
     mq_ecn.on_enqueue(&departure(2_400, 0, 1500));
     assert_eq!(round_ps(&mq_ecn), 562, "1000 · 9/16, rounded down");
@@ -477,10 +357,7 @@ fn kernel_arithmetic_decays_by_whole_slots_too() {
 
 #[test]
 fn kernel_arithmetic_overstates_the_rate() {
-    let config = Config {
-        arithmetic: Arithmetic::Kernel,
-        ..Config::default()
-    };
+    let config = Config { arithmetic: Arithmetic::Kernel, ..Config::default() };
     let mut mq_ecn = mq_ecn(&config);
     turn(&mut mq_ecn, 0, 0, TurnEvent::Joined);
     // 28.8 µs and 3 ps: 28800 ns / 4.
@@ -504,21 +381,13 @@ fn kernel_arithmetic_overstates_the_rate() {
 #[test]
 fn groups_have_round_times_of_their_own() {
     let port = PortInfo {
-        round: &|queue| {
-            Some(Round {
-                group: queue.0,
-                quantum: 18_000,
-            })
-        },
+        round: &|queue| Some(Round { group: queue.0, quantum: 18_000 }),
         ..port_info(2)
     };
     let mut mq_ecn = MqEcn::new(&Config::default(), &port).unwrap();
     turn(&mut mq_ecn, 0, 1, TurnEvent::Joined);
     turn(&mut mq_ecn, 115_200, 1, TurnEvent::Ended);
-    assert_eq!(
-        [0, 1].map(|group: usize| mq_ecn.groups[group].round),
-        [0, 28_800_000]
-    );
+    assert_eq!([0, 1].map(|group: usize| mq_ecn.groups[group].round), [0, 28_800_000]);
     assert_eq!(mq_ecn.threshold(QueueId(0)), Some(97_500));
     assert_eq!(mq_ecn.threshold(QueueId(1)), Some(48_750));
     turn(&mut mq_ecn, 0, 2, TurnEvent::Joined);
@@ -532,19 +401,10 @@ fn groups_have_round_times_of_their_own() {
 )]
 fn powers_with_a_fraction_match_real_numbers() {
     let one = 4_294_967_296.0;
-    for (base, exponent) in [
-        (0.75, 0.5),
-        (0.75, 1.75),
-        (0.75, 9.3),
-        (0.5, 0.001),
-        (0.99, 200.7),
-    ] {
+    for (base, exponent) in [(0.75, 0.5), (0.75, 1.75), (0.75, 9.3), (0.5, 0.001), (0.99, 200.7)] {
         let fixed = power((base * one) as u64, (exponent * one) as u128) as f64 / one;
         let real = f64::powf(base, exponent);
-        assert!(
-            (real - fixed).abs() < 1e-7,
-            "{base}^{exponent}: {fixed}, {real}"
-        );
+        assert!((real - fixed).abs() < 1e-7, "{base}^{exponent}: {fixed}, {real}");
     }
     assert_eq!(power(3 << 30, 0), 1 << 32);
     assert_eq!(power(3 << 30, 2 << 32), 9 << 28);
@@ -556,29 +416,13 @@ fn powers_with_a_fraction_match_real_numbers() {
 fn the_extremes_neither_wrap_nor_panic() {
     let port = PortInfo {
         rate: Rate::from_bps(1).unwrap(),
-        round: &|_| {
-            Some(Round {
-                group: 255,
-                quantum: u32::MAX,
-            })
-        },
+        round: &|_| Some(Round { group: 255, quantum: u32::MAX }),
         ..port_info(1)
     };
-    let config = Config {
-        threshold: Size::Bytes(Bytes(u64::from(u32::MAX))),
-        ..Config::default()
-    };
+    let config = Config { threshold: Size::Bytes(Bytes(u64::from(u32::MAX))), ..Config::default() };
     let mut mq_ecn = MqEcn::new(&config, &port).unwrap();
-    for event in [
-        TurnEvent::Joined,
-        TurnEvent::Emptied { len: u32::MAX },
-        TurnEvent::Ended,
-    ] {
-        mq_ecn.on_turn(&Turn {
-            queue: QueueId(0),
-            now: Time::MAX,
-            event,
-        });
+    for event in [TurnEvent::Joined, TurnEvent::Emptied { len: u32::MAX }, TurnEvent::Ended] {
+        mq_ecn.on_turn(&Turn { queue: QueueId(0), now: Time::MAX, event });
     }
     mq_ecn.groups[255].round = u64::MAX;
     let mut cx = arrival(u64::MAX, 0, u32::MAX);
@@ -602,38 +446,23 @@ fn a_scheduler_without_rounds_is_refused_by_name() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let port = PortInfo {
-        round: &two_queues,
-        ..port_info(2)
-    };
+    let port = PortInfo { round: &two_queues, ..port_info(2) };
     let field = |config: Config| match MqEcn::new(&config, &port) {
         Err(ConfigError::OutOfRange { field, .. }) => Some(field),
         Err(other) => panic!("{other:?}"),
         Ok(_) => None,
     };
-    let threshold = |bytes| Config {
-        threshold: Size::Bytes(Bytes(bytes)),
-        ..Config::default()
-    };
+    let threshold = |bytes| Config { threshold: Size::Bytes(Bytes(bytes)), ..Config::default() };
     assert_eq!(field(threshold(1 << 32)), Some("threshold"));
     assert_eq!(field(threshold((1 << 32) - 1)), None);
-    let old_weight = |percent| Config {
-        old_weight: Ratio::new(percent, 100).unwrap(),
-        ..Config::default()
-    };
+    let old_weight =
+        |percent| Config { old_weight: Ratio::new(percent, 100).unwrap(), ..Config::default() };
     assert_eq!(field(old_weight(100)), Some("old_weight"));
     assert_eq!(field(old_weight(99)), None);
-    let idle_slot = |ps| Config {
-        idle_slot: Some(Span::from_ps(ps)),
-        ..Config::default()
-    };
+    let idle_slot = |ps| Config { idle_slot: Some(Span::from_ps(ps)), ..Config::default() };
     assert_eq!(field(idle_slot(0)), Some("idle_slot"));
     assert_eq!(field(idle_slot(1)), None);
-    let turns = |idle_decay, turn_end| Config {
-        idle_decay,
-        turn_end,
-        ..Config::default()
-    };
+    let turns = |idle_decay, turn_end| Config { idle_decay, turn_end, ..Config::default() };
     let (fractional, last) = (IdleDecay::Fractional, TurnEnd::LastPacket);
     assert_eq!(field(turns(fractional, last)), Some("turn_end"));
     assert_eq!(field(turns(fractional, TurnEnd::Now)), None);

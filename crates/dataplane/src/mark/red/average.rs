@@ -28,10 +28,7 @@ pub(super) struct Average {
 impl Default for Average {
     /// Nothing, of a queue that has not been idle.
     fn default() -> Self {
-        Self {
-            length: 0,
-            idle_since: Time::MAX,
-        }
+        Self { length: 0, idle_since: Time::MAX }
     }
 }
 
@@ -56,9 +53,7 @@ impl Averaging {
         Some(Self {
             weight: law.average_weight?,
             packet_time: NonZeroU64::new(
-                port.rate
-                    .time_for(law.packet_size.unwrap_or(USUAL_PACKET))
-                    .as_ps(),
+                port.rate.time_for(law.packet_size.unwrap_or(USUAL_PACKET)).as_ps(),
             )
             .unwrap_or(NonZeroU64::MIN),
         })
@@ -127,10 +122,7 @@ mod tests {
     }
 
     fn averaging(weight: Ratio) -> Averaging {
-        let law = Law {
-            average_weight: Some(weight),
-            ..super::super::tests::STEP
-        };
+        let law = Law { average_weight: Some(weight), ..super::super::tests::STEP };
         Averaging::new(&law, &port_info(1)).unwrap()
     }
 
@@ -150,10 +142,7 @@ mod tests {
             [250 << 24, 1_375 << 23, 4_125 << 21]
         );
         // 0.75 · 1000 = 750; 0.25 · 750 + 0.75 · 2000 = 1687.5.
-        assert_eq!(
-            averages(ratio(3, 4), &[1_000, 2_000]),
-            [750 << 24, 3_375 << 23]
-        );
+        assert_eq!(averages(ratio(3, 4), &[1_000, 2_000]), [750 << 24, 3_375 << 23]);
     }
 
     #[test]
@@ -194,10 +183,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "the oracle is less precise than the code"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "the oracle is less precise than the code")]
     fn powers_agree_with_floating_point() {
         for weight in [ratio(1, 512), ratio(1, 2), ratio(1, 1_000_000)] {
             let keep = averaging(weight).keep();
@@ -205,15 +191,9 @@ mod tests {
                 let base = 1.0 - f64::from(weight.numerator()) / f64::from(weight.denominator());
                 let expected = base.powi(i32::try_from(exponent).unwrap());
                 let got = power(keep, exponent) as f64 / ONE as f64;
-                assert!(
-                    (got - expected).abs() < 1e-11,
-                    "{weight} {exponent}: {got} {expected}"
-                );
+                assert!((got - expected).abs() < 1e-11, "{weight} {exponent}: {got} {expected}");
             }
         }
-        assert_eq!(
-            [power(0, 0), power(0, 1), power(ONE, u64::MAX)],
-            [ONE, 0, ONE]
-        );
+        assert_eq!([power(0, 0), power(0, 1), power(ONE, u64::MAX)], [ONE, 0, ONE]);
     }
 }

@@ -24,19 +24,12 @@ fn size(bytes: u64) -> Size {
 fn thresholds(low: impl Into<Option<u64>>, high: u64) -> [Thresholds; 1] {
     let (low, high) = (low.into().map(size), size(high));
     let max_probability = Ratio::ONE;
-    [Thresholds {
-        high,
-        low,
-        max_probability,
-    }]
+    [Thresholds { high, low, max_probability }]
 }
 
 /// A rise from `low` to `high` that ends at a probability.
 fn rise(low: u64, high: u64, max_probability: Ratio) -> [Thresholds; 1] {
-    thresholds(low, high).map(|rise| Thresholds {
-        max_probability,
-        ..rise
-    })
+    thresholds(low, high).map(|rise| Thresholds { max_probability, ..rise })
 }
 
 fn made(thresholds: &[Thresholds], law: &Law) -> Red<Queue> {
@@ -50,11 +43,7 @@ fn ratio(numerator: u32, denominator: u32) -> Ratio {
 /// The rest of a queue of several packets.
 fn at(queue_bytes: u32) -> Cx {
     let queue_packets = 9;
-    Cx {
-        queue_bytes,
-        queue_packets,
-        ..cx()
-    }
+    Cx { queue_bytes, queue_packets, ..cx() }
 }
 
 /// Whether a packet that finds or leaves `bytes` is marked, at arrival and at departure.
@@ -71,17 +60,7 @@ fn each_convention_has_its_own_first_marked_length() {
     // average that is the newest sample.
     let pass = ShortQueue::Pass;
     let newest = Some(Ratio::ONE);
-    let forms = [
-        STEP,
-        Law {
-            short_queue: pass,
-            ..STEP
-        },
-        Law {
-            average_weight: newest,
-            ..STEP
-        },
-    ];
+    let forms = [STEP, Law { short_queue: pass, ..STEP }, Law { average_weight: newest, ..STEP }];
     let first = [
         (Inclusive, Above, 1_501),
         (Inclusive, AtLeast, 1_500),
@@ -91,12 +70,7 @@ fn each_convention_has_its_own_first_marked_length() {
     for form in forms {
         for (reading, compare, first) in first {
             for decide in [Point::Enqueue, Point::Dequeue] {
-                let law = Law {
-                    decide,
-                    reading,
-                    compare,
-                    ..form.clone()
-                };
+                let law = Law { decide, reading, compare, ..form.clone() };
                 let red = made(&thresholds(None, 3_000), &law);
                 let enqueue = decide == Point::Enqueue;
                 assert_eq!(red.threshold(0), Some(3_000), "{law:?}");
@@ -111,10 +85,7 @@ fn each_convention_has_its_own_first_marked_length() {
 fn only_a_plain_step_does_without_the_special_law() {
     let is_plain = |thresholds: &[Thresholds], law: &Law| made(thresholds, law).special.is_none();
     assert!(is_plain(&thresholds(None, 3_000), &STEP));
-    assert!(
-        is_plain(&thresholds(3_000, 3_000), &STEP),
-        "equal thresholds are a step"
-    );
+    assert!(is_plain(&thresholds(3_000, 3_000), &STEP), "equal thresholds are a step");
     assert!(!is_plain(&thresholds(2_999, 3_000), &STEP));
     let [step, rise] = [thresholds(None, 3_000)[0], thresholds(0, 3_000)[0]];
     assert!(!is_plain(&[rise, step], &STEP));
@@ -141,79 +112,40 @@ fn packets_are_counted_as_ecn_sharp_s_simulator_does() {
     };
     let first = |law: &Law, packets| {
         let high = Size::Packets(packets);
-        let step = Thresholds {
-            high,
-            low: None,
-            max_probability: Ratio::ONE,
-        };
+        let step = Thresholds { high, low: None, max_probability: Ratio::ONE };
         let mut red = made(&[step], law);
         assert_eq!(red.threshold(0), None, "not in bytes");
-        let queued = |queue_packets| Cx {
-            queue_packets,
-            ..cx()
-        };
+        let queued = |queue_packets| Cx { queue_packets, ..cx() };
         (0..9).find(|&packets| red.on_enqueue(&queued(packets)) != Verdict::Pass)
     };
-    assert_eq!(
-        [1, 2, 3].map(|packets| first(&law, packets)),
-        [Some(2), Some(2), Some(3)]
-    );
-    let law = Law {
-        short_queue: ShortQueue::Mark,
-        ..law
-    };
-    assert_eq!(
-        [0, 1, 2].map(|packets| first(&law, packets)),
-        [Some(0), Some(1), Some(2)]
-    );
-    let law = Law {
-        reading: Reading::Inclusive,
-        ..law
-    };
-    assert_eq!(
-        [1, 2, 3].map(|packets| first(&law, packets)),
-        [Some(0), Some(1), Some(2)]
-    );
+    assert_eq!([1, 2, 3].map(|packets| first(&law, packets)), [Some(2), Some(2), Some(3)]);
+    let law = Law { short_queue: ShortQueue::Mark, ..law };
+    assert_eq!([0, 1, 2].map(|packets| first(&law, packets)), [Some(0), Some(1), Some(2)]);
+    let law = Law { reading: Reading::Inclusive, ..law };
+    assert_eq!([1, 2, 3].map(|packets| first(&law, packets)), [Some(0), Some(1), Some(2)]);
 }
 
 #[test]
 fn a_short_queue_counts_the_packet_itself_if_the_reading_does() {
-    let law = Law {
-        short_queue: ShortQueue::Pass,
-        ..STEP
-    };
+    let law = Law { short_queue: ShortQueue::Pass, ..STEP };
     let mut red = made(&thresholds(None, 0), &law);
-    let mut marked = |queue_packets| {
-        red.on_enqueue(&Cx {
-            queue_packets,
-            ..cx()
-        }) != Verdict::Pass
-    };
+    let mut marked = |queue_packets| red.on_enqueue(&Cx { queue_packets, ..cx() }) != Verdict::Pass;
     assert_eq!([marked(0), marked(1)], [false, true]);
 }
 
 #[test]
 fn the_probability_rises_between_the_thresholds() {
     let half = ratio(1, 2);
-    let law = Law {
-        reading: Reading::Exclusive,
-        ..STEP
-    };
+    let law = Law { reading: Reading::Exclusive, ..STEP };
     let hits = |law: &Law, bytes| {
         let mut red = made(&rise(1_000, 3_000, half), law);
         let hit = |_: &i32| red.on_enqueue(&at(bytes)) != Verdict::Pass;
         (0..10_000).filter(hit).count()
     };
-    assert_eq!(
-        [999, 1_000, 3_001].map(|bytes| hits(&law, bytes)),
-        [0, 0, 10_000]
-    );
+    assert_eq!([999, 1_000, 3_001].map(|bytes| hits(&law, bytes)), [0, 0, 10_000]);
     assert!(hits(&law, 2_000).abs_diff(2_500) < 200);
     assert!(hits(&law, 3_000).abs_diff(5_000) < 200);
-    let law = Law {
-        compare: Compare::AtLeast,
-        ..law
-    };
+    let law = Law { compare: Compare::AtLeast, ..law };
     assert!(hits(&law, 2_999).abs_diff(5_000) < 200);
     assert_eq!(hits(&law, 3_000), 10_000);
 }
@@ -221,11 +153,7 @@ fn the_probability_rises_between_the_thresholds() {
 #[test]
 fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
     let count_after = |correction, lengths: &[u32]| {
-        let law = Law {
-            correction,
-            reading: Reading::Exclusive,
-            ..STEP
-        };
+        let law = Law { correction, reading: Reading::Exclusive, ..STEP };
         // Never drawn, so that only the count changes.
         let mut red = made(&rise(1_000, 3_000, Ratio::ZERO), &law);
         for &length in lengths {
@@ -235,11 +163,7 @@ fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
         special.slots.first().map(|slot| slot.memory.count)
     };
     let packets = |lengths| count_after(Correction::Packets, lengths);
-    assert_eq!(
-        packets(&[2_000, 1_000]),
-        Some(2),
-        "the lower threshold is between them"
-    );
+    assert_eq!(packets(&[2_000, 1_000]), Some(2), "the lower threshold is between them");
     assert_eq!(packets(&[2_000, 999]), Some(0));
     assert_eq!(packets(&[2_000, 3_001]), Some(1));
     assert_eq!(count_after(Correction::None, &[2_000, 3_001]), Some(0));
@@ -249,25 +173,16 @@ fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
 
 #[test]
 fn an_average_is_compared_exactly() {
-    let law = Law {
-        average_weight: Some(ratio(1, 2)),
-        reading: Reading::Exclusive,
-        ..STEP
-    };
+    let law = Law { average_weight: Some(ratio(1, 2)), reading: Reading::Exclusive, ..STEP };
     let marked = |law: &Law, samples: &[u32]| {
         let mut red = made(&thresholds(None, 1_000), law);
         assert_eq!(red.threshold(0), Some(1_000));
-        let verdicts = samples
-            .iter()
-            .map(|&bytes| red.on_enqueue(&at(bytes)) != Verdict::Pass);
+        let verdicts = samples.iter().map(|&bytes| red.on_enqueue(&at(bytes)) != Verdict::Pass);
         verdicts.collect::<Vec<_>>()
     };
     // The average is 1000, then 1000.5: half a byte above the threshold.
     assert_eq!(marked(&law, &[2_000, 1_001]), [false, true]);
-    let law = Law {
-        compare: Compare::AtLeast,
-        ..law
-    };
+    let law = Law { compare: Compare::AtLeast, ..law };
     // 999.5, then 1000.
     assert_eq!(marked(&law, &[1_999]), [false]);
     assert_eq!(marked(&law, &[2_000]), [true]);
@@ -282,29 +197,13 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
         ..STEP
     };
     let mut red = made(&thresholds(None, 1_000), &law);
-    let later = |ns, queue_bytes| Cx {
-        now: Time::from_ns(ns),
-        ..at(queue_bytes)
-    };
-    assert_eq!(
-        red.on_enqueue(&later(0, 4_000)),
-        Verdict::Pass,
-        "2000, decided at departure"
-    );
+    let later = |ns, queue_bytes| Cx { now: Time::from_ns(ns), ..at(queue_bytes) };
+    assert_eq!(red.on_enqueue(&later(0, 4_000)), Verdict::Pass, "2000, decided at departure");
     let mark = Verdict::Mark(Rule::QueueLength);
-    assert_eq!(
-        red.on_dequeue(&later(0, 1_500)),
-        mark,
-        "not idle, and not a sample"
-    );
+    assert_eq!(red.on_dequeue(&later(0, 1_500)), mark, "not idle, and not a sample");
     assert_eq!(red.on_dequeue(&later(1_200, 0)), mark);
     red.on_enqueue(&later(3_600, 0));
-    let slots = |red: &Red<Queue>| {
-        red.special.as_ref().unwrap().slots[0]
-            .memory
-            .average
-            .length()
-    };
+    let slots = |red: &Red<Queue>| red.special.as_ref().unwrap().slots[0].memory.average.length();
     // An arrival at a length of 0 would halve the average once.
     assert_eq!(slots(&red), 500 << 24, "two packet times idle");
     assert_eq!(red.on_dequeue(&later(3_600, 0)), Verdict::Pass);
@@ -312,33 +211,15 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
 
 #[test]
 fn a_queue_that_does_not_exist_is_never_marked() {
-    let rise = Law {
-        average_weight: Some(Ratio::ONE),
-        ..STEP
-    };
+    let rise = Law { average_weight: Some(Ratio::ONE), ..STEP };
     for law in [STEP, rise] {
         let mut red = made(&thresholds(None, 0), &law);
-        let stranger = Cx {
-            queue: tidegate_units::QueueId(1),
-            ..at(u32::MAX)
-        };
+        let stranger = Cx { queue: tidegate_units::QueueId(1), ..at(u32::MAX) };
         assert_eq!(red.on_enqueue(&stranger), Verdict::Pass);
-        assert_eq!(
-            red.on_dequeue(&Cx {
-                queue_bytes: 0,
-                ..stranger
-            }),
-            Verdict::Pass
-        );
+        assert_eq!(red.on_dequeue(&Cx { queue_bytes: 0, ..stranger }), Verdict::Pass);
         assert_eq!(red.threshold(1), None);
         assert_eq!(red.threshold(0), Some(0));
-        let mut at_departure = made(
-            &thresholds(None, 0),
-            &Law {
-                decide: Point::Dequeue,
-                ..law
-            },
-        );
+        let mut at_departure = made(&thresholds(None, 0), &Law { decide: Point::Dequeue, ..law });
         assert_eq!(at_departure.on_dequeue(&stranger), Verdict::Pass);
     }
 }
@@ -349,10 +230,7 @@ fn one_rise_holds_for_all_queues() {
     let mut red: Red<Queue> = Red::new(&rise, &STEP, &port_info(3)).unwrap();
     for queue in 0..3 {
         let verdict = |red: &mut Red<Queue>, bytes| {
-            red.on_enqueue(&Cx {
-                queue: tidegate_units::QueueId(queue),
-                ..at(bytes)
-            })
+            red.on_enqueue(&Cx { queue: tidegate_units::QueueId(queue), ..at(bytes) })
         };
         // With the 1500 bytes of the packet itself, beyond the rise.
         let above = verdict(&mut red, 1_501);
@@ -362,18 +240,12 @@ fn one_rise_holds_for_all_queues() {
 
 #[test]
 fn each_queue_can_have_its_own_probability() {
-    let law = Law {
-        reading: Reading::Exclusive,
-        ..STEP
-    };
+    let law = Law { reading: Reading::Exclusive, ..STEP };
     // Never, always and at times, on one ramp.
     let rises = [Ratio::ZERO, Ratio::ONE, ratio(1, 4)].map(|most| rise(0, 3_000, most)[0]);
     let mut red: Red<Queue> = Red::new(&rises, &law, &port_info(3)).unwrap();
     let mut hits = |queue| {
-        let full = Cx {
-            queue: tidegate_units::QueueId(queue),
-            ..at(3_000)
-        };
+        let full = Cx { queue: tidegate_units::QueueId(queue), ..at(3_000) };
         let hit = |_: &i32| red.on_enqueue(&full) != Verdict::Pass;
         (0..10_000).filter(hit).count()
     };
@@ -383,13 +255,7 @@ fn each_queue_can_have_its_own_probability() {
 
 #[test]
 fn the_largest_lengths_do_not_overflow() {
-    for form in [
-        STEP,
-        Law {
-            average_weight: Some(Ratio::ONE),
-            ..STEP
-        },
-    ] {
+    for form in [STEP, Law { average_weight: Some(Ratio::ONE), ..STEP }] {
         let red = made(&thresholds(None, u64::from(u32::MAX)), &form);
         assert_eq!(red.threshold(0), Some(u32::MAX));
         assert_eq!(marks(&red, u32::MAX - 1_500), [false, false]);
@@ -416,56 +282,19 @@ fn impossible_parameters_are_named() {
     }
     let step = thresholds(None, 3_000);
     let error = |law: &Law| field::<Queue>(&step, law);
-    let weight = |weight| Law {
-        average_weight: Some(weight),
-        ..STEP
-    };
+    let weight = |weight| Law { average_weight: Some(weight), ..STEP };
     assert_eq!(error(&weight(Ratio::ZERO)), Some("average_weight"));
     assert_eq!(error(&weight(ratio(3, 2))), Some("average_weight"));
-    assert_eq!(
-        error(&Law {
-            packet_size: Some(0),
-            ..STEP
-        }),
-        Some("packet_size")
-    );
-    assert_eq!(
-        error(&Law {
-            mean_packet: 0,
-            ..STEP
-        }),
-        Some("mean_packet")
-    );
-    assert_eq!(
-        field::<Queue>(&rise(1_000, 3_000, ratio(3, 2)), &STEP),
-        Some("max_probability")
-    );
-    let packets = Law {
-        unit: Unit::Packets,
-        ..STEP
-    };
-    assert_eq!(
-        error(&packets),
-        Some("threshold"),
-        "3000 bytes are no packets"
-    );
-    let pass = Law {
-        short_queue: ShortQueue::Pass,
-        ..STEP
-    };
+    assert_eq!(error(&Law { packet_size: Some(0), ..STEP }), Some("packet_size"));
+    assert_eq!(error(&Law { mean_packet: 0, ..STEP }), Some("mean_packet"));
+    assert_eq!(field::<Queue>(&rise(1_000, 3_000, ratio(3, 2)), &STEP), Some("max_probability"));
+    let packets = Law { unit: Unit::Packets, ..STEP };
+    assert_eq!(error(&packets), Some("threshold"), "3000 bytes are no packets");
+    let pass = Law { short_queue: ShortQueue::Pass, ..STEP };
     assert_eq!([error(&pass), field::<Port>(&step, &pass)], [None, None]);
     assert_eq!(field::<Pool>(&step, &packets), Some("unit"));
     assert_eq!(field::<Pool>(&step, &pass), Some("short_queue"));
-    assert_eq!(
-        field::<Queue>(&thresholds(3_001, 3_000), &STEP),
-        Some("min_threshold")
-    );
-    assert_eq!(
-        field::<Queue>(&thresholds(None, 1 << 32), &STEP),
-        Some("threshold")
-    );
-    assert_eq!(
-        field::<Queue>(&thresholds(1 << 32, 3_000), &STEP),
-        Some("min_threshold")
-    );
+    assert_eq!(field::<Queue>(&thresholds(3_001, 3_000), &STEP), Some("min_threshold"));
+    assert_eq!(field::<Queue>(&thresholds(None, 1 << 32), &STEP), Some("threshold"));
+    assert_eq!(field::<Queue>(&thresholds(1 << 32, 3_000), &STEP), Some("min_threshold"));
 }

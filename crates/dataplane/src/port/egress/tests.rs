@@ -10,13 +10,8 @@ const Q0: QueueId = QueueId(0);
 /// Half the time of 1500 bytes at 10 Gb/s.
 const HALF_PACKET: Span = Span::from_ns(600);
 
-const PKT: Pkt = Pkt {
-    len: 1500,
-    flow: tidegate_units::FlowId(0),
-    ecn: Ecn::Ect0,
-    ingress: 0,
-    rank: 0,
-};
+const PKT: Pkt =
+    Pkt { len: 1500, flow: tidegate_units::FlowId(0), ecn: Ecn::Ect0, ingress: 0, rank: 0 };
 
 /// A port at 10 Gb/s that can be paused.
 const PAUSABLE: PortConfig = PortConfig {
@@ -35,11 +30,7 @@ fn scheme(name: &str) -> mark::Config {
 /// A scheduler of several queues.
 fn scheduler(name: &str) -> sched::Config {
     let mut config = sched::Config::named(name).unwrap();
-    let several = [
-        ("queues", "3"),
-        ("quanta", "1500, 3000, 4500"),
-        ("weights", "1, 2, 3"),
-    ];
+    let several = [("queues", "3"), ("quanta", "1500, 3000, 4500"), ("weights", "1, 2, 3")];
     for (field, text) in several {
         if config.value(field).is_some() {
             config.set(field, text).unwrap();
@@ -49,10 +40,7 @@ fn scheduler(name: &str) -> sched::Config {
 }
 
 fn unlimited() -> AnyBuffer {
-    buffer::Config::named("unlimited")
-        .unwrap()
-        .build(1, 1)
-        .unwrap()
+    buffer::Config::named("unlimited").unwrap().build(1, 1).unwrap()
 }
 
 /// A host with one port.
@@ -77,15 +65,12 @@ impl Host {
 
     fn arrive_at(&mut self, id: u32, queue: QueueId, ns: u64) {
         let now = Time::from_ns(ns);
-        self.port
-            .arrive(PktId(id), PKT, queue, now, &mut self.buffer, &mut self.out)
-            .unwrap();
+        self.port.arrive(PktId(id), PKT, queue, now, &mut self.buffer, &mut self.out).unwrap();
     }
 
     /// The ids and start times in ns of what left up to `ns`.
     fn drain(&mut self, ns: u64) -> Vec<(u32, u64)> {
-        self.port
-            .drain(Time::from_ns(ns), &mut self.buffer, &mut self.out);
+        self.port.drain(Time::from_ns(ns), &mut self.buffer, &mut self.out);
         let started = |departure: Departure| {
             assert_eq!(departure.action, Action::Send);
             (departure.id.0, departure.at.as_ps() / 1000)
@@ -133,14 +118,8 @@ fn an_arrival_takes_the_departures_before_it() {
 #[test]
 fn a_refused_packet_stays_with_the_host() {
     let mut host = drop_tail();
-    let refused = host.port.arrive(
-        PktId(1),
-        PKT,
-        QueueId(3),
-        Time::ZERO,
-        &mut host.buffer,
-        &mut host.out,
-    );
+    let refused =
+        host.port.arrive(PktId(1), PKT, QueueId(3), Time::ZERO, &mut host.buffer, &mut host.out);
     assert_eq!(refused, Err(DropReason::UnknownQueue));
     assert_eq!(host.port.stats().drops(DropReason::UnknownQueue), 1);
 }
@@ -274,11 +253,7 @@ fn serving_many_at_once_does_what_one_after_the_other_does() {
 
 fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
     let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
-    let config = PortConfig {
-        non_ect: NonEct::Drop,
-        can_pause,
-        ..PortConfig::default()
-    };
+    let config = PortConfig { non_ect: NonEct::Drop, can_pause, ..PortConfig::default() };
     let made = [(); 2].map(|()| build(&config, &marking, &scheduling));
     let [Ok(mut one), Ok(mut many)] = made else {
         return;
@@ -324,14 +299,7 @@ fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
         assert_eq!(many.packets(), one.packets());
     }
     let mut sent = Vec::new();
-    for Departure {
-        at,
-        id,
-        ecn,
-        action,
-        ..
-    } in out
-    {
+    for Departure { at, id, ecn, action, .. } in out {
         let end = at + HALF_PACKET * 2;
         match action {
             Action::Drop(_) => dropped.push((id, at)),
@@ -353,9 +321,7 @@ fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
 #[test]
 fn schemes_that_read_the_pool_say_so() {
     let reads_pool = |marking: &mark::Config| {
-        build(&PortConfig::default(), marking, &scheduler("sp-dwrr"))
-            .unwrap()
-            .ignores_pool_below()
+        build(&PortConfig::default(), marking, &scheduler("sp-dwrr")).unwrap().ignores_pool_below()
             < u32::MAX
     };
     for name in mark::Config::NAMES {
@@ -373,10 +339,7 @@ fn schemes_that_count_flows_show_how_many() {
     let flows_of = |marking: &mark::Config| {
         let mut host = Host::new(marking, &scheduler("sp-dwrr"));
         for flow in [7, 8, 7] {
-            let pkt = Pkt {
-                flow: tidegate_units::FlowId(flow),
-                ..PKT
-            };
+            let pkt = Pkt { flow: tidegate_units::FlowId(flow), ..PKT };
             let Host { port, buffer, out } = &mut host;
             let taken = port.arrive(PktId(flow), pkt, Q0, Time::ZERO, buffer, out);
             assert!(taken.is_ok());

@@ -19,10 +19,7 @@ fn quanta_are_checked() {
         error(vec![1500, 0]),
         "quanta = 0 is out of range; allowed: 1 byte or more per queue"
     );
-    assert_eq!(
-        error(vec![]),
-        "quanta = 0 queues is out of range; allowed: 1 to 128 queues"
-    );
+    assert_eq!(error(vec![]), "quanta = 0 queues is out of range; allowed: 1 to 128 queues");
     assert_eq!(
         error(vec![1; 129]),
         "quanta = 129 queues is out of range; allowed: 1 to 128 queues"
@@ -73,10 +70,7 @@ fn turns_are_reported_in_order() {
     bench.enqueue(3, 0, 1500);
     assert_eq!(bench.turns(), ["1 joined", "0 joined"]);
     assert_eq!(bench.dequeue(), 1);
-    assert!(
-        bench.turns().is_empty(),
-        "a turn ends when it is next looked at"
-    );
+    assert!(bench.turns().is_empty(), "a turn ends when it is next looked at");
     assert_eq!(bench.dequeue(), 3);
     assert_eq!(bench.turns(), ["1 ended", "0 emptied 1500"]);
     assert_eq!(bench.dequeue(), 2);
@@ -97,11 +91,7 @@ fn a_queue_joins_at_the_back_and_only_the_front_leaves() {
 
 #[test]
 fn each_queue_knows_its_quantum_and_all_take_turns_together() {
-    let dwrr = Config {
-        quanta: vec![1500, 3000],
-    }
-    .build()
-    .unwrap();
+    let dwrr = Config { quanta: vec![1500, 3000] }.build().unwrap();
     let round = |quantum| Some(Round { group: 0, quantum });
     let rounds = [0, 1, 2].map(|queue| dwrr.round(QueueId(queue)));
     assert_eq!(rounds, [round(1500), round(3000), None]);
@@ -175,20 +165,15 @@ impl Model {
 fn it_serves_as_the_textbook_does_with_any_quanta() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed, 0);
-        let quanta: Vec<u32> = (0..5)
-            .map(|_| 1 + rng.next_u32() % (1 << (1 + seed % 12)))
-            .collect();
+        let quanta: Vec<u32> =
+            (0..5).map(|_| 1 + rng.next_u32() % (1 << (1 + seed % 12))).collect();
         let (mut bench, mut model) = (bench(&quanta), Model::new(&quanta));
         for id in 0..600 {
             let (queue, len) = ((rng.next_u32() % 5) as u8, 1 + rng.next_u32() % 2000);
             bench.enqueue(id, queue, len);
             model.enqueue(id, usize::from(queue), len);
             while bench.port.packets() > 0 && rng.next_u32() % 9 < 4 {
-                assert_eq!(
-                    bench.dequeue(),
-                    model.dequeue(),
-                    "seed {seed}, quanta {quanta:?}"
-                );
+                assert_eq!(bench.dequeue(), model.dequeue(), "seed {seed}, quanta {quanta:?}");
             }
         }
     }

@@ -120,11 +120,9 @@ fn served(bench: &mut Bench<Gate<AnyScheduler>>, packets: usize) -> Vec<u8> {
 fn a_pause_saves_up_no_service() {
     for name in ["dwrr", "wfq", "wrr", "sp-dwrr", "sp-wfq", "sp-wrr"] {
         let mut config = Config::named(name).unwrap();
-        for (field, text) in [
-            ("quanta", "1500, 1500, 1500"),
-            ("weights", "1, 1, 1"),
-            ("strict", "0"),
-        ] {
+        for (field, text) in
+            [("quanta", "1500, 1500, 1500"), ("weights", "1, 1, 1"), ("strict", "0")]
+        {
             if config.value(field).is_some() {
                 config.set(field, text).unwrap();
             }

@@ -9,13 +9,8 @@ use crate::sched::{dwrr, pifo, wfq, wrr};
 
 fn config(strict: u8, groups: &[u8], quanta: &[u32]) -> Config<dwrr::Config> {
     Config {
-        levels: Levels {
-            strict,
-            groups: groups.to_vec(),
-        },
-        inner: dwrr::Config {
-            quanta: quanta.to_vec(),
-        },
+        levels: Levels { strict, groups: groups.to_vec() },
+        inner: dwrr::Config { quanta: quanta.to_vec() },
     }
 }
 
@@ -31,13 +26,7 @@ fn strict_queues_go_first_and_the_rest_in_turns() {
 #[test]
 fn turns_speak_of_the_queues_of_the_port() {
     let mut bench = Bench::new(config(1, &[2, 1], &[1000, 1000, 500]).build().unwrap());
-    for (id, queue, len) in [
-        (1, 2, 1000),
-        (2, 2, 1000),
-        (3, 1, 1000),
-        (4, 3, 500),
-        (5, 0, 9),
-    ] {
+    for (id, queue, len) in [(1, 2, 1000), (2, 2, 1000), (3, 1, 1000), (4, 3, 500), (5, 0, 9)] {
         bench.enqueue(id, queue, len);
     }
     assert_eq!(bench.turns(), ["2 joined", "1 joined", "3 joined"]);
@@ -89,10 +78,7 @@ fn fair_queueing_inside_has_no_rounds_either() {
 
 /// Drives a scheduler of three queues and one whose only group is made alike, at random.
 fn assert_same_order(inner: impl Divide) {
-    let levels = Levels {
-        strict: 0,
-        groups: vec![3],
-    };
+    let levels = Levels { strict: 0, groups: vec![3] };
     let mut plain = Bench::new(inner.build().unwrap());
     let mut layered = Bench::new(Config { levels, inner }.build().unwrap());
     let mut rng = Rng::new(1, 0);
@@ -113,11 +99,7 @@ fn assert_same_order(inner: impl Divide) {
 #[test]
 fn one_group_is_served_as_a_port_without_levels() {
     for clock in [wfq::Clock::Authors, wfq::Clock::Scfq] {
-        assert_same_order(wfq::Config {
-            weights: vec![1, 2, 5],
-            clock,
-            ..wfq::Config::default()
-        });
+        assert_same_order(wfq::Config { weights: vec![1, 2, 5], clock, ..wfq::Config::default() });
     }
     let quanta = vec![1_500, 3_000, 7_500];
     for order in [wrr::Order::ActiveList, wrr::Order::Cyclic] {
@@ -142,30 +124,13 @@ fn turns_of_packets_are_rounds_too() {
 #[test]
 fn ranked_packets_wait_below_strict_queues() {
     let config = Config {
-        levels: Levels {
-            strict: 1,
-            groups: vec![1, 2],
-        },
-        inner: pifo::Config {
-            rank: pifo::RankFunction::Srpt,
-            weights: vec![1; 3],
-        },
+        levels: Levels { strict: 1, groups: vec![1, 2] },
+        inner: pifo::Config { rank: pifo::RankFunction::Srpt, weights: vec![1; 3] },
     };
     let mut bench = Bench::new(config.build().unwrap());
     let is_ranked = [0, 1, 3, 4].map(|queue| bench.port.scheduler().is_ranked(QueueId(queue)));
-    assert_eq!(
-        is_ranked,
-        [false, true, true, false],
-        "a queue more than there are"
-    );
-    for (id, queue, left) in [
-        (1, 3, 7),
-        (2, 2, 5),
-        (3, 3, 4),
-        (4, 1, 9),
-        (5, 1, 8),
-        (6, 0, 99),
-    ] {
+    assert_eq!(is_ranked, [false, true, true, false], "a queue more than there are");
+    for (id, queue, left) in [(1, 3, 7), (2, 2, 5), (3, 3, 4), (4, 1, 9), (5, 1, 8), (6, 0, 99)] {
         bench.enqueue_ranked(id, queue, 100, left);
     }
     assert_eq!(bench.drain(), [6, 5, 4, 3, 2, 1]);
@@ -176,11 +141,7 @@ fn ranked_packets_wait_below_strict_queues() {
 #[test]
 fn a_group_can_be_first_come_first_served() {
     let mut config = Config::<pifo::Config>::default();
-    for (field, text) in [
-        ("groups", "2, 2"),
-        ("weights", "1, 1, 1, 1"),
-        ("rank", "lstf"),
-    ] {
+    for (field, text) in [("groups", "2, 2"), ("weights", "1, 1, 1, 1"), ("rank", "lstf")] {
         config.set(field, text).unwrap();
     }
     let mut bench = Bench::new(config.build().unwrap());
@@ -226,29 +187,15 @@ fn the_fields_are_those_of_both_levels() {
         config.set("quanta", "1").unwrap_err().to_string(),
         "there is no setting `quanta`; known: strict, groups, weights, clock, division"
     );
-    assert!(
-        config
-            .set("strict", "x")
-            .unwrap_err()
-            .to_string()
-            .starts_with("strict: `x`")
-    );
-    assert!(
-        config
-            .set("clock", "x")
-            .unwrap_err()
-            .to_string()
-            .starts_with("clock: `x`")
-    );
+    assert!(config.set("strict", "x").unwrap_err().to_string().starts_with("strict: `x`"));
+    assert!(config.set("clock", "x").unwrap_err().to_string().starts_with("clock: `x`"));
 }
 
 #[test]
 fn impossible_levels_are_named() {
     let error = |strict, groups: &[u8], quanta: &[u32]| {
         let built = config(strict, groups, quanta).build();
-        built
-            .map(|layered| layered.queues())
-            .map_err(|error| error.to_string())
+        built.map(|layered| layered.queues()).map_err(|error| error.to_string())
     };
     assert_eq!(error(0, &[], &[1]), Ok(1));
     assert_eq!(error(100, &[], &[1; 28]), Ok(128));
@@ -262,9 +209,5 @@ fn impossible_levels_are_named() {
         assert!(message.ends_with("allowed: 1 or more queues each, 3 in all"));
     }
     assert!(error(1, &[], &[0]).unwrap_err().starts_with("quanta = 0 "));
-    assert!(
-        error(1, &[], &[])
-            .unwrap_err()
-            .starts_with("quanta = 0 queues")
-    );
+    assert!(error(1, &[], &[]).unwrap_err().starts_with("quanta = 0 queues"));
 }

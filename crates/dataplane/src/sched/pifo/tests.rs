@@ -24,14 +24,9 @@ fn stfq_at(start: u64, weights: &[u32]) -> Pifo {
 fn weights_are_checked() {
     let error = |weights| {
         let rank = RankFunction::Lstf;
-        Pifo::new(&Config { rank, weights })
-            .unwrap_err()
-            .to_string()
+        Pifo::new(&Config { rank, weights }).unwrap_err().to_string()
     };
-    assert_eq!(
-        error(vec![0]),
-        "weights = 0 is out of range; allowed: 1 to 65535 per queue"
-    );
+    assert_eq!(error(vec![0]), "weights = 0 is out of range; allowed: 1 to 65535 per queue");
     assert!(error(vec![1; 129]).contains("129 queues"));
     assert_eq!(pifo(RankFunction::Stfq, &[65_535; 128]).queues(), 128);
 }
@@ -39,20 +34,10 @@ fn weights_are_checked() {
 #[test]
 fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
     let mut bench = Bench::new(pifo(RankFunction::Srpt, &[1; 3]));
-    for (id, queue, left) in [
-        (1, 2, 500),
-        (2, 2, 499),
-        (3, 0, 501),
-        (4, 1, 500),
-        (5, 0, 500),
-    ] {
+    for (id, queue, left) in [(1, 2, 500), (2, 2, 499), (3, 0, 501), (4, 1, 500), (5, 0, 500)] {
         bench.enqueue_ranked(id, queue, 100, left);
     }
-    assert_eq!(
-        bench.drain(),
-        [2, 1, 4, 5, 3],
-        "2 overtakes 1 in its own queue"
-    );
+    assert_eq!(bench.drain(), [2, 1, 4, 5, 3], "2 overtakes 1 in its own queue");
     bench.enqueue_ranked(6, 0, 100, u64::MAX);
     bench.enqueue_ranked(7, 0, 100, 1);
     bench.enqueue_ranked(8, 0, 100, 0);
@@ -95,11 +80,7 @@ fn pfabric_serves_what_a_search_finds() {
         };
         for arrival in 0..300_u32 {
             let (rank, flow) = (u64::from(rng.next_u32() % 40), rng.next_u32() % 6);
-            let pkt = Pkt {
-                rank,
-                flow: FlowId(flow),
-                ..Pkt::default()
-            };
+            let pkt = Pkt { rank, flow: FlowId(flow), ..Pkt::default() };
             pifo.on_ranked(QueueId(0), Slot(arrival), &pkt, Time::ZERO);
             model.push((rank, arrival, flow));
             while !model.is_empty() && rng.next_u32() % 5 < 2 {
@@ -229,10 +210,7 @@ fn the_heap_sorts_whatever_comes() {
         };
         for arrival in 0..300_u32 {
             let rank = u64::from(rng.next_u32() % 40);
-            let pkt = Pkt {
-                rank,
-                ..Pkt::default()
-            };
+            let pkt = Pkt { rank, ..Pkt::default() };
             pifo.on_ranked(QueueId(0), Slot(arrival), &pkt, Time::ZERO);
             model.push((rank, u64::from(arrival)));
             while !model.is_empty() && rng.next_u32() % 5 < 2 {
@@ -248,10 +226,7 @@ fn the_heap_sorts_whatever_comes() {
 #[test]
 fn stfq_keeps_its_order_when_ranks_wrap() {
     let mut pifo = stfq_at(u64::MAX - 10, &[1, 1]);
-    let pkt = Pkt {
-        len: 1500,
-        ..Pkt::default()
-    };
+    let pkt = Pkt { len: 1500, ..Pkt::default() };
     // The second packet of queue 0 starts after the wrap, the first of queue 1 before it.
     for (queue, slot) in [(0, 0), (0, 1), (1, 2)] {
         pifo.on_ranked(QueueId(queue), Slot(slot), &pkt, Time::ZERO);

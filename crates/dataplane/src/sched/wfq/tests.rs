@@ -7,13 +7,7 @@ use super::*;
 use crate::sched::testing::Bench;
 
 fn wfq(weights: &[u32], clock: Clock) -> Wfq {
-    Config {
-        weights: weights.to_vec(),
-        clock,
-        ..Config::default()
-    }
-    .build()
-    .unwrap()
+    Config { weights: weights.to_vec(), clock, ..Config::default() }.build().unwrap()
 }
 
 const BOTH: [Clock; 2] = [Clock::Authors, Clock::Scfq];
@@ -21,15 +15,8 @@ const BOTH: [Clock; 2] = [Clock::Authors, Clock::Scfq];
 #[test]
 fn weights_are_checked() {
     let error = |weights, division| {
-        let config = Config {
-            weights,
-            division,
-            ..Config::default()
-        };
-        config
-            .build()
-            .map(|wfq| wfq.queues())
-            .map_err(|error| error.to_string())
+        let config = Config { weights, division, ..Config::default() };
+        config.build().map(|wfq| wfq.queues()).map_err(|error| error.to_string())
     };
     let refused = |text: &str| Err(text.to_string());
     assert_eq!(error(vec![1, 65_535], Division::Exact), Ok(2));
@@ -119,11 +106,7 @@ fn weights_share_the_link() {
 fn integer_division_rounds_down_to_bytes() {
     // 1999 / 2 is 999.5: behind 999, but equal to it in whole bytes.
     let order = |division| {
-        let config = Config {
-            weights: vec![2, 1],
-            clock: Clock::Scfq,
-            division,
-        };
+        let config = Config { weights: vec![2, 1], clock: Clock::Scfq, division };
         let mut bench = Bench::new(config.build().unwrap());
         bench.enqueue(1, 0, 1999);
         bench.enqueue(2, 1, 999);
@@ -133,11 +116,7 @@ fn integer_division_rounds_down_to_bytes() {
     assert_eq!(order(Division::Integer), [1, 2]);
     // The same for the packets behind: 1 + 1999/2 against 1 + 999.
     let order = |division| {
-        let config = Config {
-            weights: vec![2, 1],
-            clock: Clock::Scfq,
-            division,
-        };
+        let config = Config { weights: vec![2, 1], clock: Clock::Scfq, division };
         let mut bench = Bench::new(config.build().unwrap());
         for (id, queue, len) in [(1, 0, 2), (2, 0, 1999), (3, 1, 1), (4, 1, 999)] {
             bench.enqueue(id, queue, len);
@@ -152,9 +131,8 @@ fn integer_division_rounds_down_to_bytes() {
 fn stamps_may_wrap() {
     for clock in BOTH {
         let mut rng = Rng::new(5, 0);
-        let arrivals: Vec<(u8, u32)> = (0..2000)
-            .map(|_| ((rng.next_u32() % 4) as u8, 64 + rng.next_u32() % 1437))
-            .collect();
+        let arrivals: Vec<(u8, u32)> =
+            (0..2000).map(|_| ((rng.next_u32() % 4) as u8, 64 + rng.next_u32() % 1437)).collect();
         let order = |start: u64| {
             let mut wfq = wfq(&[1, 2, 3, 7], clock);
             wfq.virtual_time = start;

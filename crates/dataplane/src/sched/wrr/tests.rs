@@ -17,14 +17,8 @@ fn quanta_are_checked() {
         let order = Order::Cyclic;
         Wrr::new(&Config { quanta, order }).unwrap_err().to_string()
     };
-    assert_eq!(
-        error(vec![0]),
-        "quanta = 0 is out of range; allowed: 1 byte or more per queue"
-    );
-    assert_eq!(
-        error(vec![]),
-        "quanta = 0 queues is out of range; allowed: 1 to 128 queues"
-    );
+    assert_eq!(error(vec![0]), "quanta = 0 is out of range; allowed: 1 byte or more per queue");
+    assert_eq!(error(vec![]), "quanta = 0 queues is out of range; allowed: 1 to 128 queues");
     assert!(error(vec![1; 129]).contains("129 queues"));
 }
 
@@ -128,13 +122,7 @@ fn the_cyclic_order_reports_who_joins_and_which_queues_it_finds_empty() {
     assert_eq!(bench.dequeue(), 2);
     assert_eq!(
         bench.turns(),
-        [
-            "2 ended",
-            "3 skipped",
-            "0 skipped",
-            "1 skipped",
-            "2 emptied 1500"
-        ],
+        ["2 ended", "3 skipped", "0 skipped", "1 skipped", "2 emptied 1500"],
         "a whole round back to the same queue"
     );
     bench.enqueue(4, 3, 1500);

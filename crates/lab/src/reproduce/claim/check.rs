@@ -10,21 +10,12 @@ use crate::reproduce::region::Region;
 /// Refuses a claim that anything satisfies, that nothing does, or that no difference satisfies
 /// although the paper claims one.
 pub(super) fn check(claim: &Claim, no_difference: bool, at: &Range<usize>) -> Result<(), Wrong> {
-    let wrong = |message: String| {
-        Err(Wrong {
-            message,
-            span: at.clone(),
-        })
-    };
+    let wrong = |message: String| Err(Wrong { message, span: at.clone() });
     if let Some(message) = tolerance(claim) {
         return wrong(message);
     }
     let message = match &claim.paper {
-        Published::About {
-            value,
-            within,
-            neutral,
-        } => {
+        Published::About { value, within, neutral } => {
             let region = Region::about(value, within, neutral.as_ref(), claim.is_change());
             difference(&region, no_difference, value.value, within)
         }
@@ -35,11 +26,9 @@ pub(super) fn check(claim: &Claim, no_difference: bool, at: &Range<usize>) -> Re
             let region = Region::of(&claim.paper, claim.is_change());
             region.and_then(|region| zero_difference(&region, no_difference))
         }
-        Published::Bound {
-            side,
-            number,
-            is_strict,
-        } => bound(claim, *side, number, *is_strict, no_difference),
+        Published::Bound { side, number, is_strict } => {
+            bound(claim, *side, number, *is_strict, no_difference)
+        }
         Published::Curve { points, within } => curve(claim, points, within, no_difference),
         Published::NotTestable(_) => None,
     };
@@ -50,10 +39,7 @@ pub(super) fn check(claim: &Claim, no_difference: bool, at: &Range<usize>) -> Re
 fn tolerance(claim: &Claim) -> Option<String> {
     let (Published::About { within, .. }
     | Published::Curve { within, .. }
-    | Published::Between {
-        within: Some(within),
-        ..
-    }) = &claim.paper
+    | Published::Between { within: Some(within), .. }) = &claim.paper
     else {
         return None;
     };
@@ -89,9 +75,7 @@ fn difference(region: &Region, no_difference: bool, value: f64, within: &Number)
 }
 
 fn zero_difference(region: &Region, no_difference: bool) -> Option<String> {
-    let holds = region
-        .neutral
-        .is_some_and(|neutral| region.contains(neutral));
+    let holds = region.neutral.is_some_and(|neutral| region.contains(neutral));
     (holds && !no_difference).then(|| {
         "no difference would satisfy this claim: a smaller `within` makes it one that can fail, and \
          `no_difference = true` says that the paper claims none"
@@ -145,9 +129,8 @@ fn curve(
     if points.len() < 3 {
         return Some("a curve has three points or more".to_owned());
     }
-    let regions = points
-        .iter()
-        .map(|(_, value)| Region::about(value, within, None, claim.is_change()));
+    let regions =
+        points.iter().map(|(_, value)| Region::about(value, within, None, claim.is_change()));
     let is_flat = claim.is_change() && regions.into_iter().all(|region| !region.has_direction());
     match (is_flat, no_difference) {
         (true, false) => Some(

@@ -6,10 +6,7 @@ fn read(rest: &str) -> Result<Figure, (String, usize)> {
     let text = format!("{HEAD}{rest}");
     match Figure::parse(&text) {
         Ok(figure) => Ok(figure.expect("there is one")),
-        Err(wrong) => Err((
-            wrong.message,
-            text[..wrong.span.start].matches('\n').count() + 1,
-        )),
+        Err(wrong) => Err((wrong.message, text[..wrong.span.start].matches('\n').count() + 1)),
     }
 }
 
@@ -38,46 +35,22 @@ fn a_curve_is_one_claim_with_its_points_in_order() {
 fn a_wrong_key_is_reported_with_its_line() {
     for (rest, line, part) in [
         ("colour = 1\n", 5, "unknown field `colour`"),
-        (
-            "joint = { claims = [] }\n",
-            5,
-            "is of no setup whose figures have trials in common",
-        ),
-        (
-            "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_mots = 1\n",
-            8,
-            "`at_mots`",
-        ),
-        (
-            "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_men\"\nat_most = 1\n",
-            7,
-            "`fct_men`",
-        ),
+        ("joint = { claims = [] }\n", 5, "is of no setup whose figures have trials in common"),
+        ("[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_mots = 1\n", 8, "`at_mots`"),
+        ("[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_men\"\nat_most = 1\n", 7, "`fct_men`"),
         (
             "[[figure.claim]]\nsays = \"a\"\nmeasure = { of = \"losses\" }\nat_most = 1\n",
             7,
             "`losses`",
         ),
-        (
-            "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n",
-            5,
-            "needs `paper`",
-        ),
+        ("[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n", 5, "needs `paper`"),
         (
             "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_most = \"5 ells\"\n",
             8,
             "unknown unit",
         ),
-        (
-            "[[figure.plot]]\nkind = \"line\"\ntitle = \"a\"\nnomralise = \"b\"\n",
-            8,
-            "`nomralise`",
-        ),
-        (
-            "[[figure.plot]]\nkind = \"line\"\ntitle = \"a\"\n",
-            5,
-            "needs `x` and `y`",
-        ),
+        ("[[figure.plot]]\nkind = \"line\"\ntitle = \"a\"\nnomralise = \"b\"\n", 8, "`nomralise`"),
+        ("[[figure.plot]]\nkind = \"line\"\ntitle = \"a\"\n", 5, "needs `x` and `y`"),
         ("quick = { only = [], rnus = 1 }\n", 5, "`rnus`"),
     ] {
         let (message, at) = read(rest).unwrap_err();
@@ -91,41 +64,13 @@ fn a_key_that_says_nothing_is_reported_with_its_line() {
     let points = "points = { \"1\" = \"-5%\", \"2\" = \"-7%\", \"3\" = \"-9%\" }\n";
     let of = "of = \"load *\"\n";
     for (rest, line, part) in [
-        (
-            "at_most = 1\npaper = \"5%\"\n".to_owned(),
-            9,
-            "`paper` says nothing",
-        ),
-        (
-            format!("{of}at_most = 1\n{points}"),
-            10,
-            "`points` says nothing",
-        ),
-        (
-            "at_most = 1\nwithin = \"5%\"\n".to_owned(),
-            9,
-            "`within` says nothing",
-        ),
-        (
-            "not_testable = \"b\"\nwithin = \"5%\"\n".to_owned(),
-            9,
-            "`within` says nothing",
-        ),
-        (
-            "at_most = 1\nneutral = 1\n".to_owned(),
-            9,
-            "`neutral` is of a single number",
-        ),
-        (
-            "paper = [1, 2]\nneutral = 1\n".to_owned(),
-            9,
-            "`neutral` is of a single number",
-        ),
-        (
-            format!("{of}within = \"3%\"\n{points}neutral = 1\n"),
-            11,
-            "`neutral` is of a single",
-        ),
+        ("at_most = 1\npaper = \"5%\"\n".to_owned(), 9, "`paper` says nothing"),
+        (format!("{of}at_most = 1\n{points}"), 10, "`points` says nothing"),
+        ("at_most = 1\nwithin = \"5%\"\n".to_owned(), 9, "`within` says nothing"),
+        ("not_testable = \"b\"\nwithin = \"5%\"\n".to_owned(), 9, "`within` says nothing"),
+        ("at_most = 1\nneutral = 1\n".to_owned(), 9, "`neutral` is of a single number"),
+        ("paper = [1, 2]\nneutral = 1\n".to_owned(), 9, "`neutral` is of a single number"),
+        (format!("{of}within = \"3%\"\n{points}neutral = 1\n"), 11, "`neutral` is of a single"),
     ] {
         let claim = "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n";
         let (message, at) = read(&format!("{claim}{rest}")).unwrap_err();
@@ -165,45 +110,17 @@ fn wrong_claim(rest: &str) -> Option<(String, String)> {
 fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
     let change = "against = \"load *, B\"\n";
     for (rest, message, place) in [
-        (
-            "paper = [\"-0.72%\", \"-1.38%\"]\n",
-            "the range is reversed",
-            "[\"-0.72%\", \"-1.38%\"]",
-        ),
-        (
-            "paper = \"-38%\"\nwithin = \"120%\"\n",
-            "satisfied by anything",
-            "\"-38%\"",
-        ),
-        (
-            "paper = \"-38%\"\nwithin = \"-2%\"\n",
-            "satisfied by nothing",
-            "\"-38%\"",
-        ),
+        ("paper = [\"-0.72%\", \"-1.38%\"]\n", "the range is reversed", "[\"-0.72%\", \"-1.38%\"]"),
+        ("paper = \"-38%\"\nwithin = \"120%\"\n", "satisfied by anything", "\"-38%\""),
+        ("paper = \"-38%\"\nwithin = \"-2%\"\n", "satisfied by nothing", "\"-38%\""),
         ("at_least = \"-100%\"\n", "anything satisfies", "\"-100%\""),
         ("at_most = \"-101%\"\n", "nothing satisfies", "\"-101%\""),
         ("below = \"-100%\"\n", "nothing satisfies", "\"-100%\""),
         // The paper claims a difference, and none would do.
-        (
-            "paper = \"-1.38%\"\nwithin = \"2%\"\n",
-            "no difference would satisfy",
-            "\"-1.38%\"",
-        ),
-        (
-            "paper = \"-2%\"\nwithin = \"2%\"\n",
-            "no difference would satisfy",
-            "\"-2%\"",
-        ),
-        (
-            "at_most = \"0%\"\n",
-            "no difference would satisfy",
-            "\"0%\"",
-        ),
-        (
-            "at_least = \"0%\"\n",
-            "no difference would satisfy",
-            "\"0%\"",
-        ),
+        ("paper = \"-1.38%\"\nwithin = \"2%\"\n", "no difference would satisfy", "\"-1.38%\""),
+        ("paper = \"-2%\"\nwithin = \"2%\"\n", "no difference would satisfy", "\"-2%\""),
+        ("at_most = \"0%\"\n", "no difference would satisfy", "\"0%\""),
+        ("at_least = \"0%\"\n", "no difference would satisfy", "\"0%\""),
         (
             "paper = [\"-1.38%\", \"-0.72%\"]\nwithin = \"1%\"\n",
             "no difference would satisfy",
@@ -220,11 +137,7 @@ fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
             "`no_difference` with",
             "\"-38%\"",
         ),
-        (
-            "paper = \"-3%\"\nwithin = \"1%\"\nread_off = \"2%\"\n",
-            "read off with ±2%",
-            "\"-3%\"",
-        ),
+        ("paper = \"-3%\"\nwithin = \"1%\"\nread_off = \"2%\"\n", "read off with ±2%", "\"-3%\""),
         (
             "within = \"1%\"\npoints = { \"1\" = \"9%\", \"2\" = \"-1%\" }\n",
             "three points",
@@ -254,10 +167,7 @@ fn a_bound_on_a_number_that_is_never_negative_says_something() {
     for (rest, message) in [
         ("at_least = 0\n", "anything satisfies"),
         ("below = 0\n", "nothing satisfies"),
-        (
-            "paper = \"5ms\"\nwithin = \"100%\"\n",
-            "satisfied by anything",
-        ),
+        ("paper = \"5ms\"\nwithin = \"100%\"\n", "satisfied by anything"),
     ] {
         let (said, _) = wrong_claim(rest).expect(rest);
         assert!(said.contains(message), "{rest}: {said}");

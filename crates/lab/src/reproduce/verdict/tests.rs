@@ -53,9 +53,7 @@ fn run(label: &str, replication: u32, us: f64) -> Record {
 fn runs(points: &[(&str, f64, f64)]) -> Vec<Record> {
     let three = points.iter().flat_map(|&(label, us, reach)| {
         let at = [us - reach, us, us + reach];
-        (0..)
-            .zip(at)
-            .map(move |(replication, us)| run(label, replication, us))
+        (0..).zip(at).map(move |(replication, us)| run(label, replication, us))
     });
     three.collect()
 }
@@ -73,10 +71,7 @@ const AGAINST: &str = "of = \"load *, A\"\nagainst = \"load *, B\"\n";
 
 fn answer(claim: &Claim, records: &[Record]) -> Answer {
     let unfinished = &[];
-    let runs = Runs {
-        records,
-        unfinished,
-    };
+    let runs = Runs { records, unfinished };
     Answer::new(claim, runs)
 }
 
@@ -171,18 +166,12 @@ fn a_curve_is_one_claim() {
 
 #[test]
 fn ranks_of_equal_numbers_are_shared() {
-    assert_eq!(
-        ranks([3.0, 1.0, 3.0, 2.0].into_iter()),
-        [2.5, 0.0, 2.5, 1.0]
-    );
+    assert_eq!(ranks([3.0, 1.0, 3.0, 2.0].into_iter()), [2.5, 0.0, 2.5, 1.0]);
     let rising = [(1.0, 2.0), (2.0, 3.0), (3.0, 9.0)];
     assert_eq!(rank_correlation(&rising), Some(1.0));
     let falling = [(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)];
     assert_eq!(rank_correlation(&falling), Some(-1.0));
-    assert_eq!(
-        rank_correlation(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]),
-        None
-    );
+    assert_eq!(rank_correlation(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]), None);
     assert_eq!(rank_correlation(&rising[..2]), None);
 }
 
@@ -243,10 +232,7 @@ fn what_grows_from_nothing_contradicts_that_it_is_lower() {
     // Grown from nothing in some repetitions only, it has no mean; nothing on both sides is no change.
     for (own, base) in [([10, 10], [0, 100]), ([0, 10], [0, 100])] {
         let finding = judged(&below, &both(own, base));
-        assert_eq!(
-            (finding.verdict, finding.numberless),
-            (Verdict::Inconclusive, 1)
-        );
+        assert_eq!((finding.verdict, finding.numberless), (Verdict::Inconclusive, 1));
         let note = finding.note.as_deref();
         assert_eq!(note, Some("1 run that it rests on has no such number"));
         assert_eq!(finding.answer(), "inconclusive");
@@ -269,26 +255,17 @@ fn runs_without_the_number_are_counted() {
     let note = finding.note.as_deref();
     assert_eq!(note, Some("2 runs that it rests on have no such number"));
     // A point that excludes it still does.
-    records.extend(runs(&[
-        ("load 5, A", 110.0, 0.1),
-        ("load 5, B", 100.0, 0.1),
-    ]));
+    records.extend(runs(&[("load 5, A", 110.0, 0.1), ("load 5, B", 100.0, 0.1)]));
     assert_eq!(judged(&below, &records).verdict, Verdict::NotReproduced);
     // None at all is something else than points that were not run.
     let finding = judged(&below, &records[6..10]);
     assert_eq!(finding.verdict, Verdict::Inconclusive);
     assert_eq!(finding.measured, None);
-    assert_eq!(
-        finding.note.as_deref(),
-        Some("none of its 2 runs has such a number")
-    );
+    assert_eq!(finding.note.as_deref(), Some("none of its 2 runs has such a number"));
     let points =
         "within = \"3%\"\npoints = { \"1\" = \"-10%\", \"2\" = \"-10%\", \"3\" = \"-10%\" }\n";
     let finding = judged(&claim(&format!("{AGAINST}{points}")), &records);
-    assert_eq!(
-        (finding.verdict, finding.numberless),
-        (Verdict::Inconclusive, 2)
-    );
+    assert_eq!((finding.verdict, finding.numberless), (Verdict::Inconclusive, 2));
 }
 
 #[test]
@@ -300,40 +277,19 @@ fn a_repetition_that_is_never_above_zero_has_no_number() {
     let clean = [dropping("load 1, A", 1, 0), dropping("load 2, A", 1, 0)];
     let both = [lossy, clean.clone()].concat();
     let finding = judged(&first, &both);
-    assert_eq!(
-        (finding.verdict, finding.numberless),
-        (Verdict::Inconclusive, 1)
-    );
+    assert_eq!((finding.verdict, finding.numberless), (Verdict::Inconclusive, 1));
     let finding = judged(&first, &clean);
-    assert_eq!(
-        (finding.verdict, finding.measured),
-        (Verdict::Inconclusive, None)
-    );
+    assert_eq!((finding.verdict, finding.measured), (Verdict::Inconclusive, None));
 }
 
 #[test]
 fn flows_that_did_not_end_are_not_within_the_time() {
     let mut record = run("a", 0, 50.0);
-    let endless = Flow {
-        bytes: None,
-        fct_ps: None,
-        ..record.flows[0].clone()
-    };
-    let left = Flow {
-        fct_ps: None,
-        ..record.flows[0].clone()
-    };
-    let late = Flow {
-        fct_ps: Some(200_000_000),
-        ..left.clone()
-    };
-    let large = Flow {
-        bytes: Some(1_000_000),
-        ..left.clone()
-    };
-    record
-        .flows
-        .extend([endless, left.clone(), left, late, large]);
+    let endless = Flow { bytes: None, fct_ps: None, ..record.flows[0].clone() };
+    let left = Flow { fct_ps: None, ..record.flows[0].clone() };
+    let late = Flow { fct_ps: Some(200_000_000), ..left.clone() };
+    let large = Flow { bytes: Some(1_000_000), ..left.clone() };
+    record.flows.extend([endless, left.clone(), left, late, large]);
     let part = |rest: &str| {
         let text = format!("{{ \"of\": \"part-within\", \"time\": \"100us\"{rest} }}");
         let measure: Measure = serde_json::from_str(&text).unwrap();
@@ -346,19 +302,9 @@ fn flows_that_did_not_end_are_not_within_the_time() {
 #[test]
 fn intervals_end_where_numbers_do() {
     let kept = |claim: &Claim, value: f64, reach: f64| {
-        let measured = Measured {
-            value,
-            interval: Some((value - reach, value + reach)),
-            runs: 3,
-        };
-        let point = Point {
-            label: "load 1, A".into(),
-            measured,
-        };
-        let answer = Answer {
-            points: vec![point],
-            ..answer(claim, &[])
-        };
+        let measured = Measured { value, interval: Some((value - reach, value + reach)), runs: 3 };
+        let point = Point { label: "load 1, A".into(), measured };
+        let answer = Answer { points: vec![point], ..answer(claim, &[]) };
         (judge(claim, &answer), measured)
     };
     // No change is below -100 %, which is within the tolerance.

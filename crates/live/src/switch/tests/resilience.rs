@@ -61,9 +61,7 @@ fn storms_are_held_to_their_limits_and_known_stations_are_not() {
     step(&mut switch, Time::ZERO);
     let mut group = frame(1, 2, 0);
     group[..6].copy_from_slice(&[1, 0, 0x5E, 0, 0, 1]);
-    let before = switch.counters(Time::ZERO).ports[1].queues[0]
-        .enqueued
-        .packets;
+    let before = switch.counters(Time::ZERO).ports[1].queues[0].enqueued.packets;
     for _ in 0..500 {
         for frame in [&frame(1, 255, 0), &group, &frame(1, 77, 0), &frame(1, 2, 0)] {
             switch.devices_mut()[0].push(Time::ZERO, frame.clone());
@@ -233,10 +231,7 @@ fn a_loop_is_cut_by_one_port_until_it_is_gone() {
     let (mut switch, now) = looped(OnLoop::Block);
     assert_eq!(switch.take_loop().unwrap().blocked, Some(PortId(2)));
     let ports = switch.counters(now).ports;
-    assert_eq!(
-        [0, 1, 2].map(|port: usize| ports[port].is_blocked),
-        [false, false, true]
-    );
+    assert_eq!([0, 1, 2].map(|port: usize| ports[port].is_blocked), [false, false, true]);
     assert!(ports[2].drops["blocked"] > 0);
     // It has come to rest.
     let before = switch.counters(now).ports[0].sent.packets;
@@ -249,11 +244,7 @@ fn a_loop_is_cut_by_one_port_until_it_is_gone() {
     let later = now + Span::from_secs(1);
     switch.maintain(later);
     let ports = switch.counters(later).ports;
-    assert!(
-        ports
-            .iter()
-            .all(|port| !port.is_blocked && !port.is_looping)
-    );
+    assert!(ports.iter().all(|port| !port.is_blocked && !port.is_looping));
 }
 
 #[test]
@@ -275,11 +266,7 @@ fn every_loop_is_told_of_and_every_port_that_is_blocked() {
         let blocked = std::iter::from_fn(|| switch.take_loop()?.blocked);
         let told: Vec<u16> = blocked.map(|port| port.0).collect();
         let counters = switch.counters(NOW);
-        let really = counters
-            .ports
-            .iter()
-            .zip(0..)
-            .filter(|(port, _)| port.is_blocked);
+        let really = counters.ports.iter().zip(0..).filter(|(port, _)| port.is_blocked);
         (told, really.map(|(_, number)| number).collect::<Vec<u16>>())
     };
     // Two cables, and three ports at one hub.

@@ -58,12 +58,7 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
         for queue in network.lossless() {
             let reserved = group(db, network, port, speed, queue, &mut faults);
             if let Some((profile, reserved)) = reserved {
-                current
-                    .reservation
-                    .of_ports
-                    .entry(speed)
-                    .or_default()
-                    .push(reserved);
+                current.reservation.of_ports.entry(speed).or_default().push(reserved);
                 users.entry(profile).or_default().insert(speed);
             }
         }
@@ -76,10 +71,7 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
     }
     for (profile, speeds) in users.into_iter().filter(|(_, speeds)| speeds.len() > 1) {
         let speeds: Vec<String> = speeds.iter().map(ToString::to_string).collect();
-        let text = format!(
-            "ports of {} have the same headroom, `{profile}`",
-            speeds.join(" and ")
-        );
+        let text = format!("ports of {} have the same headroom, `{profile}`", speeds.join(" and "));
         faults.found.insert((Severity::Costly, text), Vec::new());
     }
     if db.has("PORT") {
@@ -99,11 +91,7 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
             }
         }
     }
-    let finding = |((severity, text), ports)| Finding {
-        severity,
-        text,
-        ports,
-    };
+    let finding = |((severity, text), ports)| Finding { severity, text, ports };
     current.findings = faults.found.into_iter().map(finding).collect();
     current.unchecked = UNCHECKED.map(str::to_owned).to_vec();
 }
@@ -119,11 +107,7 @@ fn references(db: &ConfigDb<'_>, faults: &mut Faults) {
         ("PORT_QOS_MAP", "dscp_to_tc_map", "DSCP_TO_TC_MAP"),
         ("PORT_QOS_MAP", "tc_to_queue_map", "TC_TO_QUEUE_MAP"),
         ("PORT_QOS_MAP", "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
-        (
-            "PORT_QOS_MAP",
-            "pfc_to_queue_map",
-            "MAP_PFC_PRIORITY_TO_QUEUE",
-        ),
+        ("PORT_QOS_MAP", "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"),
     ];
     for (table, field, target) in fields {
         let mut missing: BTreeMap<&str, u32> = BTreeMap::new();
@@ -222,11 +206,7 @@ fn group<'a>(
             bytes(xoff),
             bytes(needed)
         );
-        let severity = if xoff < needed {
-            Severity::Broken
-        } else {
-            Severity::Costly
-        };
+        let severity = if xoff < needed { Severity::Broken } else { Severity::Costly };
         faults.at(severity, port, text);
     } else {
         size(network, speed, profile, xoff, port, faults);
@@ -253,18 +233,12 @@ fn size(
             (Severity::Broken, than)
         }
         Some((most, platform)) if xoff < most => {
-            let than = format!(
-                "SONiC ships up to {} with this chip ({platform})",
-                bytes(most)
-            );
+            let than = format!("SONiC ships up to {} with this chip ({platform})", bytes(most));
             (Severity::Note, than)
         }
         None if xoff < network.computed_headroom(speed) => {
             let needed = bytes(network.computed_headroom(speed));
-            (
-                Severity::Costly,
-                format!("{needed} are computed ({})", headroom::SECTION),
-            )
+            (Severity::Costly, format!("{needed} are computed ({})", headroom::SECTION))
         }
         _ => return,
     };
@@ -298,26 +272,22 @@ fn speed_in_name(profile: &str) -> Option<Rate> {
 fn shared_headroom(db: &ConfigDb<'_>) -> Option<Bytes> {
     let pools = db.rows("BUFFER_POOL");
     let of_pool = |row| text(row, "xoff")?.parse::<u64>().ok();
-    let shared = pools
-        .filter_map(|(_, row)| of_pool(row))
-        .fold(0_u64, u64::saturating_add);
+    let shared = pools.filter_map(|(_, row)| of_pool(row)).fold(0_u64, u64::saturating_add);
     (shared > 0).then_some(Bytes(shared))
 }
 
 /// Whether the code points of a queue lead to it.
 fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults) {
-    let (Some(points), Some(queues)) = (
-        db.port_qos(port, "dscp_to_tc_map"),
-        db.port_qos(port, "tc_to_queue_map"),
-    ) else {
+    let (Some(points), Some(queues)) =
+        (db.port_qos(port, "dscp_to_tc_map"), db.port_qos(port, "tc_to_queue_map"))
+    else {
         let text = "no map leads code points to queues: PORT_QOS_MAP lacks `dscp_to_tc_map` or \
                     `tc_to_queue_map`";
         return faults.at(Severity::Costly, port, text.to_owned());
     };
-    let (Some(to_class), Some(to_queue)) = (
-        db.row("DSCP_TO_TC_MAP", points),
-        db.row("TC_TO_QUEUE_MAP", queues),
-    ) else {
+    let (Some(to_class), Some(to_queue)) =
+        (db.row("DSCP_TO_TC_MAP", points), db.row("TC_TO_QUEUE_MAP", queues))
+    else {
         // The reference is reported already.
         return;
     };
@@ -327,11 +297,7 @@ fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults
         if led.and_then(|led| led.parse().ok()) == Some(queue.id) {
             continue;
         }
-        let severity = if queue.lossless {
-            Severity::Broken
-        } else {
-            Severity::Costly
-        };
+        let severity = if queue.lossless { Severity::Broken } else { Severity::Costly };
         let to = led.map_or_else(|| "to no queue".to_owned(), |led| format!("to queue {led}"));
         let text = format!(
             "DSCP {point} leads {to}, and the network has it in queue {id} (`{points}` of DSCP_TO_TC_MAP, \

@@ -22,17 +22,11 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
     check_rows(name, text, &mut tables)?;
     let db = ConfigDb::new(&tables);
     // A switch that was never configured has no queues.
-    if !["QUEUE", "PORT", "DEVICE_METADATA"]
-        .iter()
-        .any(|table| db.has(table))
-    {
+    if !["QUEUE", "PORT", "DEVICE_METADATA"].iter().any(|table| db.has(table)) {
         let message = "this is no config_db.json with queues";
         return Err(Problem::in_text(name, text, 0..1, message).help("it has a table QUEUE"));
     }
-    let mut current = Current {
-        source: name.to_owned(),
-        ..Current::default()
-    };
+    let mut current = Current { source: name.to_owned(), ..Current::default() };
     for (key, _) in db.rows("QUEUE") {
         if places(key).next().is_none() {
             current.notes.push(format!("QUEUE `{key}` names no queue"));
@@ -54,9 +48,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
     ports.retain(|port| seen.insert(*port));
     for port in ports {
         let Some(speed) = db.speed(network, port) else {
-            current
-                .notes
-                .push(format!("the speed of `{port}` is not known"));
+            current.notes.push(format!("the speed of `{port}` is not known"));
             continue;
         };
         for queue in 0..MOST_QUEUES {
@@ -66,9 +58,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
             if row.is_none() && (planned.is_none() || !is_ours) {
                 continue;
             }
-            let profile = row
-                .and_then(|row| field(row, "wred_profile"))
-                .map(reference);
+            let profile = row.and_then(|row| field(row, "wred_profile")).map(reference);
             let marking = profile.and_then(|profile| markings.get(profile).copied());
             let name = match (row, profile) {
                 (None, _) => "no QUEUE row".to_owned(),
@@ -118,15 +108,11 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
     let wrong = |what: &str, message: String| {
         let at = text.find(&format!("\"{what}\"")).unwrap_or(0);
         let end = (at + what.len() + 2).min(text.len());
-        let end = (end..text.len())
-            .find(|&end| text.is_char_boundary(end))
-            .unwrap_or(text.len());
+        let end = (end..text.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(text.len());
         Problem::in_text(name, text, at..end, message)
             .help("a table has rows, and a row has fields: { \"TABLE\": { \"row\": { … } } }")
     };
-    if tables
-        .get("localhost")
-        .is_some_and(|host| host.get("PORT").is_some() || host.is_object())
+    if tables.get("localhost").is_some_and(|host| host.get("PORT").is_some() || host.is_object())
         && tables.get("PORT").is_none()
         && tables.get("QUEUE").is_none()
     {
@@ -144,10 +130,7 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
         };
         for (row, fields) in rows {
             let Some(fields) = fields.as_object_mut() else {
-                return Err(wrong(
-                    row,
-                    format!("row `{row}` of `{table}` has no fields"),
-                ));
+                return Err(wrong(row, format!("row `{row}` of `{table}` has no fields")));
             };
             for value in fields.values_mut().filter(|value| value.is_number()) {
                 *value = value.to_string().into();
@@ -159,9 +142,7 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
 
 /// Whether a queue refers to a WRED profile.
 fn uses(db: &ConfigDb<'_>, profile: &str) -> bool {
-    let references = db
-        .rows("QUEUE")
-        .filter_map(|(_, row)| field(row, "wred_profile"));
+    let references = db.rows("QUEUE").filter_map(|(_, row)| field(row, "wred_profile"));
     references.map(reference).any(|used| used == profile)
 }
 
@@ -178,11 +159,7 @@ fn alpha(db: &ConfigDb<'_>, port: &str, queue: u8, is_lossless: bool) -> Option<
 
 /// The byte at a line and a column, both from one.
 fn place(text: &str, line: usize, column: usize) -> usize {
-    let before: usize = text
-        .split_inclusive('\n')
-        .take(line.max(1) - 1)
-        .map(str::len)
-        .sum();
+    let before: usize = text.split_inclusive('\n').take(line.max(1) - 1).map(str::len).sum();
     (before + column.max(1) - 1).min(text.len())
 }
 
@@ -228,9 +205,7 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
     if max < min {
         return Err(wrong("the maximum is below the minimum".to_owned()));
     }
-    let percent = u32::try_from(percent)
-        .ok()
-        .filter(|&percent| percent <= 100);
+    let percent = u32::try_from(percent).ok().filter(|&percent| percent <= 100);
     let Some(percent) = percent else {
         return Err(wrong(format!("`{share}` is above 100 percent")));
     };

@@ -134,10 +134,7 @@ impl<'a> ConfigDb<'a> {
     pub(crate) fn lossless_group(&self, port: &str, group: u8) -> Option<Headroom> {
         let profile = self.profile_of("BUFFER_PG", port, group)?;
         if profile == "NULL" {
-            return self
-                .pfc_enable(port)
-                .contains(&group)
-                .then_some(Headroom::OfSwitch);
+            return self.pfc_enable(port).contains(&group).then_some(Headroom::OfSwitch);
         }
         let row = self.row("BUFFER_PROFILE", profile)?;
         let is_dynamic = text(row, "headroom_type") == Some("dynamic");
@@ -156,16 +153,13 @@ impl<'a> ConfigDb<'a> {
     /// A map that `PORT_QOS_MAP` names for a port, or else for all ports.
     pub(crate) fn port_qos(&self, port: &str, field: &str) -> Option<&'a str> {
         let own = self.of_port(port).and_then(|row| text(row, field));
-        own.or_else(|| text(self.row("PORT_QOS_MAP", "global")?, field))
-            .map(reference)
+        own.or_else(|| text(self.row("PORT_QOS_MAP", "global")?, field)).map(reference)
     }
 
     /// The priorities that a port pauses.
     pub(crate) fn pfc_enable(&self, port: &str) -> BTreeSet<u8> {
         let listed = self.of_port(port);
-        listed
-            .and_then(|row| text(row, "pfc_enable"))
-            .map_or_else(BTreeSet::new, priorities)
+        listed.and_then(|row| text(row, "pfc_enable")).map_or_else(BTreeSet::new, priorities)
     }
 
     /// The priority group of a lossless queue's packets at a port: by the map of the port, else the one of
@@ -209,11 +203,7 @@ impl<'a> ConfigDb<'a> {
             let mut classes = classes.filter_map(|(class, _)| class.parse().ok());
             // Several classes may lead there; the one of the same number is the usual one.
             let first = classes.next()?;
-            Some(if classes.any(|class: u8| class == queue) {
-                queue
-            } else {
-                first
-            })
+            Some(if classes.any(|class: u8| class == queue) { queue } else { first })
         };
         mapped().unwrap_or(queue)
     }
@@ -224,27 +214,21 @@ impl<'a> ConfigDb<'a> {
         let class = text(classes, &point.to_string())?;
         let mapped = || -> Option<u8> {
             let map = self.port_qos(port, "tc_to_pg_map")?;
-            text(self.row("TC_TO_PRIORITY_GROUP_MAP", map)?, class)?
-                .parse()
-                .ok()
+            text(self.row("TC_TO_PRIORITY_GROUP_MAP", map)?, class)?.parse().ok()
         };
         mapped().or_else(|| class.parse().ok())
     }
 
     /// A field of a buffer profile as a number.
     pub(crate) fn of_profile(&self, profile: &str, field: &str) -> Option<u64> {
-        text(self.row("BUFFER_PROFILE", profile)?, field)?
-            .parse()
-            .ok()
+        text(self.row("BUFFER_PROFILE", profile)?, field)?.parse().ok()
     }
 
     /// The factor of the dynamic threshold in a buffer profile.
     pub(crate) fn alpha_of(&self, profile: &str) -> Option<Ratio> {
         let row = self.row("BUFFER_PROFILE", profile)?;
         let exponent: i32 = text(row, "dynamic_th")?.parse().ok()?;
-        super::EXPONENTS
-            .contains(&exponent)
-            .then(|| alpha_of_exponent(exponent))
+        super::EXPONENTS.contains(&exponent).then(|| alpha_of_exponent(exponent))
     }
 }
 
@@ -253,9 +237,7 @@ fn rows_of<'a>(
     table: &str,
 ) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
     let rows = tables.get(table).and_then(Value::as_object);
-    rows.into_iter()
-        .flat_map(Map::iter)
-        .map(|(key, row)| (key.as_str(), row))
+    rows.into_iter().flat_map(Map::iter).map(|(key, row)| (key.as_str(), row))
 }
 
 /// A field that is a text.
@@ -305,9 +287,7 @@ pub(crate) fn numbers(text: &str) -> std::ops::Range<u8> {
 
 /// The priorities of a list such as `3,4`.
 pub(crate) fn priorities(text: &str) -> BTreeSet<u8> {
-    text.split(',')
-        .filter_map(|number| number.trim().parse().ok())
-        .collect()
+    text.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
 /// The number at the end of a port's name, by which ports are ordered.
@@ -329,11 +309,7 @@ mod tests {
         } });
         let db = ConfigDb::new(&tables);
         for (port, queue) in [("Ethernet0", 3), ("Ethernet0", 4), ("Ethernet4", 3)] {
-            assert_eq!(
-                db.profile_of("QUEUE", port, queue),
-                Some("a"),
-                "{port}|{queue}"
-            );
+            assert_eq!(db.profile_of("QUEUE", port, queue), Some("a"), "{port}|{queue}");
         }
         assert_eq!(db.key("QUEUE", "Ethernet0", 5), None);
         assert_eq!(db.ports(), ["Ethernet0", "Ethernet4"]);

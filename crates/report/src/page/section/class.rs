@@ -39,11 +39,7 @@ pub(super) fn section(material: &Material) -> Section {
     }
     Section {
         id: "classes",
-        title: if summary.sizes.is_some() {
-            "Sizes and classes"
-        } else {
-            "Classes of service"
-        },
+        title: if summary.sizes.is_some() { "Sizes and classes" } else { "Classes of service" },
         intro: if summary.sizes.is_some() {
             "What the flows of each size and service got, and what the observed queues of each number did."
         } else {
@@ -88,9 +84,8 @@ fn chart(
     let names = shown.iter().map(|part| part.title(kind));
     let known = breakdown.parts.len();
     let note = format!("The first {SHOWN} of {known}; all are in summary.json.");
-    let commands = points
-        .iter()
-        .flat_map(|&(_, point)| material.summary.points[point].commands.clone());
+    let commands =
+        points.iter().flat_map(|&(_, point)| material.summary.points[point].commands.clone());
     let chart = Chart {
         id,
         title,

@@ -69,16 +69,12 @@ pub(super) fn section(material: &Material) -> Section {
 
 /// A chart for all flows and one for each size that there is beside others.
 fn classes(material: &Material, stop: &Stop, measure: &Measure, most: usize) -> Vec<Panel> {
-    let charts = CLASSES
-        .iter()
-        .map(|(name, class)| chart(material, stop, measure, (name, *class), most));
+    let charts =
+        CLASSES.iter().map(|(name, class)| chart(material, stop, measure, (name, *class), most));
     let panels: Vec<Panel> = charts.filter(|panel| !panel.chart.is_empty()).collect();
     // With one size there is nothing to compare.
     let single = panels.len() == 2;
-    panels
-        .into_iter()
-        .take(if single { 1 } else { CLASSES.len() })
-        .collect()
+    panels.into_iter().take(if single { 1 } else { CLASSES.len() }).collect()
 }
 
 fn chart(
@@ -109,9 +105,7 @@ fn chart(
         ));
     }
     if unfinished > 0 {
-        notes.push(format!(
-            "{unfinished} flows that did not finish are not in it."
-        ));
+        notes.push(format!("{unfinished} flows that did not finish are not in it."));
     }
     let what = match class {
         None => format!("{}, all flows", measure.title),

@@ -10,21 +10,14 @@ const SHOWN: usize = 12;
 
 pub(super) fn section(material: &Material) -> Section {
     let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
-    for link in material
-        .records
-        .iter()
-        .flatten()
-        .flat_map(|record| &record.links)
-    {
+    for link in material.records.iter().flatten().flat_map(|record| &record.links) {
         let weight = weights.entry(&link.name).or_default();
         *weight = weight.saturating_add(link.bytes);
     }
     let known = weights.len();
     let busiest = heaviest(weights, SHOWN);
     let stops = material.sweep.stops();
-    let panels = stops
-        .iter()
-        .flat_map(|stop| charts(material, stop, &busiest, known));
+    let panels = stops.iter().flat_map(|stop| charts(material, stop, &busiest, known));
     Section {
         id: "links",
         title: "Links",
@@ -36,12 +29,8 @@ pub(super) fn section(material: &Material) -> Section {
 fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> Vec<Panel> {
     type Part = (&'static str, &'static str, &'static str, fn(&Link) -> f64);
     let parts: [Part; 2] = [
-        ("link-goodput", "goodput by link", "bit/s", |link| {
-            link.goodput_bps
-        }),
-        ("link-paused", "share of time paused by link", "", |link| {
-            link.paused
-        }),
+        ("link-goodput", "goodput by link", "bit/s", |link| link.goodput_bps),
+        ("link-paused", "share of time paused by link", "", |link| link.paused),
     ];
     let facets: Vec<_> = material.facet(stop).into_iter().collect();
     let at = material.at(stop);
@@ -58,20 +47,13 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
             material.line(*curve, marks.collect())
         });
         let lines: Vec<Line> = lines.collect();
-        if lines
-            .iter()
-            .flat_map(|line| &line.marks)
-            .all(|mark| mark.y <= 0.0)
-        {
+        if lines.iter().flat_map(|line| &line.marks).all(|mark| mark.y <= 0.0) {
             continue;
         }
         let (id, title) = named(kind, what, &facets);
         let mut notes = Vec::new();
         if known > busiest.len() {
-            notes.push(format!(
-                "The {} busiest of {known} observed links.",
-                busiest.len()
-            ));
+            notes.push(format!("The {} busiest of {known} observed links.", busiest.len()));
         }
         let names = busiest.iter().map(|name| (*name).to_owned()).collect();
         let chart = Chart {
@@ -84,10 +66,7 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
             notes,
             commands: commands(at.iter().flat_map(|(_, records)| records.iter())),
         };
-        panels.push(Panel {
-            chart,
-            facets: facets.clone(),
-        });
+        panels.push(Panel { chart, facets: facets.clone() });
     }
     panels
 }

@@ -109,29 +109,21 @@ impl<'a> Material<'a> {
     /// The choice that a stop is; none if nothing was swept or it has one value only.
     fn facet(&self, stop: &Stop) -> Option<Facet> {
         let (along, (_, value)) = (self.sweep.along.as_ref()?, stop.as_ref()?);
-        (self.sweep.stops().len() > 1).then(|| Facet {
-            name: along.title.clone(),
-            value: value.clone(),
-        })
+        (self.sweep.stops().len() > 1)
+            .then(|| Facet { name: along.title.clone(), value: value.clone() })
     }
 
     /// The lines at a stop, each with its point.
     fn points(&self, stop: &Stop) -> Vec<(usize, usize)> {
         let curves = 0..self.curves();
-        let point = |curve| {
-            self.sweep
-                .point(curve, stop.as_ref())
-                .map(|point| (curve, point))
-        };
+        let point = |curve| self.sweep.point(curve, stop.as_ref()).map(|point| (curve, point));
         curves.filter_map(point).collect()
     }
 
     /// The lines at a stop, each with its records.
     fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
         let found = self.points(stop).into_iter();
-        found
-            .map(|(curve, point)| (curve, self.records[point].as_slice()))
-            .collect()
+        found.map(|(curve, point)| (curve, self.records[point].as_slice())).collect()
     }
 
     /// How many lines are drawn.
@@ -140,28 +132,16 @@ impl<'a> Material<'a> {
     }
 
     fn line(&self, curve: usize, marks: Vec<Mark>) -> Line {
-        Line {
-            origin: Origin::Measured,
-            name: self.sweep.curves[curve].clone(),
-            hue: curve,
-            marks,
-        }
+        Line { origin: Origin::Measured, name: self.sweep.curves[curve].clone(), hue: curve, marks }
     }
 }
 
 /// A title with what was chosen, and a name for files.
 fn named(kind: &str, title: &str, facets: &[Facet]) -> (String, String) {
-    let chosen = facets
-        .iter()
-        .map(|facet| format!("{} {}", facet.name, facet.value));
+    let chosen = facets.iter().map(|facet| format!("{} {}", facet.name, facet.value));
     let title = [title.to_owned()].into_iter().chain(chosen);
-    let id = [kind.to_owned()]
-        .into_iter()
-        .chain(facets.iter().map(|facet| facet.value.clone()));
-    (
-        slug(&id.collect::<Vec<_>>().join("-")),
-        title.collect::<Vec<_>>().join(", "),
-    )
+    let id = [kind.to_owned()].into_iter().chain(facets.iter().map(|facet| facet.value.clone()));
+    (slug(&id.collect::<Vec<_>>().join("-")), title.collect::<Vec<_>>().join(", "))
 }
 
 /// A text as a file name.

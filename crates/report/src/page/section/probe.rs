@@ -14,11 +14,7 @@ const LEAST: usize = 40;
 const SERIES: usize = 6;
 
 pub(super) fn section(material: &Material) -> Section {
-    let probes = material
-        .records
-        .iter()
-        .flatten()
-        .flat_map(|record| &record.probes);
+    let probes = material.records.iter().flatten().flat_map(|record| &record.probes);
     let series: BTreeSet<u32> = probes.map(|probe| probe.series).collect();
     let stops = material.sweep.stops();
     let lines = material.curves() * series.len().min(SERIES);
@@ -27,10 +23,8 @@ pub(super) fn section(material: &Material) -> Section {
     let mut panels = Vec::new();
     for stop in stops.iter().skip(room.left_out) {
         for number in series.iter().take(SERIES) {
-            let choice = (series.len() > 1).then(|| Facet {
-                name: "probe".to_owned(),
-                value: number.to_string(),
-            });
+            let choice = (series.len() > 1)
+                .then(|| Facet { name: "probe".to_owned(), value: number.to_string() });
             let facets: Vec<Facet> = material.facet(stop).into_iter().chain(choice).collect();
             let at = material.at(stop);
             let lines = at.iter().map(|(curve, records)| {

@@ -19,15 +19,8 @@ type Name = (String, u8);
 
 pub(super) fn section(material: &Material) -> Section {
     let mut weights: BTreeMap<Name, u64> = BTreeMap::new();
-    for queue in material
-        .records
-        .iter()
-        .flatten()
-        .flat_map(|record| &record.queues)
-    {
-        let weight = weights
-            .entry((queue.port.clone(), queue.queue))
-            .or_default();
+    for queue in material.records.iter().flatten().flat_map(|record| &record.queues) {
+        let weight = weights.entry((queue.port.clone(), queue.queue)).or_default();
         *weight = weight.saturating_add(queue.sent);
     }
     let known = weights.len();
@@ -36,30 +29,18 @@ pub(super) fn section(material: &Material) -> Section {
     let quantiles = longest(material);
     let each = 2 * material.curves() * quantiles;
     let apart = (BUDGET / (each * stops.len()).max(1)).clamp(1, DISTRIBUTIONS);
-    let room = Room::new(
-        BUDGET,
-        stops.len(),
-        each * apart / quantiles,
-        quantiles,
-        quantiles,
-    );
+    let room = Room::new(BUDGET, stops.len(), each * apart / quantiles, quantiles, quantiles);
     let mut panels = Vec::new();
     for stop in stops.iter().skip(room.left_out) {
         for name in busiest.iter().take(apart) {
-            let choice = (apart.min(known) > 1).then(|| Facet {
-                name: "queue".to_owned(),
-                value: text(name),
-            });
+            let choice = (apart.min(known) > 1)
+                .then(|| Facet { name: "queue".to_owned(), value: text(name) });
             panels.extend(distributions(material, stop, name, choice));
         }
     }
     room.note_omissions(&mut panels);
     if known > apart {
-        let which = if apart == 1 {
-            "busiest".to_owned()
-        } else {
-            format!("{apart} busiest")
-        };
+        let which = if apart == 1 { "busiest".to_owned() } else { format!("{apart} busiest") };
         let note = format!(
             "Shown for the {which} of {known} observed queues; all are in the results folder."
         );
@@ -72,9 +53,7 @@ pub(super) fn section(material: &Material) -> Section {
     }
     if known > BARS {
         let note = format!("The {BARS} busiest of {known} observed queues.");
-        let bars = panels
-            .iter_mut()
-            .filter(|panel| panel.chart.kind == Kind::Bars);
+        let bars = panels.iter_mut().filter(|panel| panel.chart.kind == Kind::Bars);
         bars.for_each(|panel| panel.chart.notes.push(note.clone()));
     }
     Section {
@@ -87,18 +66,8 @@ pub(super) fn section(material: &Material) -> Section {
 
 /// How many quantiles a distribution has.
 fn longest(material: &Material) -> usize {
-    let queues = material
-        .records
-        .iter()
-        .flatten()
-        .flat_map(|record| &record.queues);
-    let counts = queues.map(|queue| {
-        queue
-            .bytes
-            .quantiles
-            .len()
-            .max(queue.wait_ps.quantiles.len())
-    });
+    let queues = material.records.iter().flatten().flat_map(|record| &record.queues);
+    let counts = queues.map(|queue| queue.bytes.quantiles.len().max(queue.wait_ps.quantiles.len()));
     counts.max().unwrap_or(0).max(1)
 }
 
@@ -107,10 +76,7 @@ fn text((port, number): &Name) -> String {
 }
 
 fn find<'a>(record: &'a Record, name: &Name) -> Option<&'a Queue> {
-    record
-        .queues
-        .iter()
-        .find(|queue| queue.port == name.0 && queue.queue == name.1)
+    record.queues.iter().find(|queue| queue.port == name.0 && queue.queue == name.1)
 }
 
 /// How full the queue was and how long packets waited in it.
@@ -122,22 +88,8 @@ fn distributions(
 ) -> Vec<Panel> {
     type Part = fn(&Queue) -> &Distribution;
     let parts: [(&str, &str, &str, &'static str, f64, Part); 2] = [
-        (
-            "queue-bytes",
-            "queue length",
-            "bytes in the queue",
-            "B",
-            1.0,
-            |queue| &queue.bytes,
-        ),
-        (
-            "queue-wait",
-            "waiting time",
-            "time in the queue",
-            "s",
-            1e-12,
-            |queue| &queue.wait_ps,
-        ),
+        ("queue-bytes", "queue length", "bytes in the queue", "B", 1.0, |queue| &queue.bytes),
+        ("queue-wait", "waiting time", "time in the queue", "s", 1e-12, |queue| &queue.wait_ps),
     ];
     let facets: Vec<Facet> = material.facet(stop).into_iter().chain(choice).collect();
     let at = material.at(stop);
@@ -151,16 +103,10 @@ fn distributions(
             let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
             let (id, title) = named(kind, what, &facets);
             let several = at.iter().any(|(_, records)| records.len() > 1);
-            let share = if unit == "B" {
-                "share of time"
-            } else {
-                "share of packets"
-            };
+            let share = if unit == "B" { "share of time" } else { "share of packets" };
             let note = "Each quantile is the mean of those of the seeds.".to_owned();
             let nothing = lines.iter().flat_map(|line| &line.marks);
-            let nothing = nothing
-                .into_iter()
-                .any(|mark| mark.x <= 0.0 && mark.y > 0.0);
+            let nothing = nothing.into_iter().any(|mark| mark.x <= 0.0 && mark.y > 0.0);
             let at_edge = format!("Curves begin at the left edge with the {share} that is zero.");
             Panel {
                 chart: Chart {
@@ -188,16 +134,9 @@ fn pooled(all: &[&Distribution], factor: f64) -> Vec<Mark> {
     let Some(first) = all.first() else {
         return Vec::new();
     };
-    let shares = |one: &Distribution| {
-        one.quantiles
-            .iter()
-            .map(|pair| pair.0)
-            .collect::<Vec<f64>>()
-    };
-    let alike: Vec<&&Distribution> = all
-        .iter()
-        .filter(|one| shares(one) == shares(first))
-        .collect();
+    let shares = |one: &Distribution| one.quantiles.iter().map(|pair| pair.0).collect::<Vec<f64>>();
+    let alike: Vec<&&Distribution> =
+        all.iter().filter(|one| shares(one) == shares(first)).collect();
     let quantiles = first.quantiles.iter().enumerate();
     let value = |place: usize| mean(alike.iter().map(|one| one.quantiles[place].1));
     let mark =
@@ -224,19 +163,13 @@ fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
         let several = at.len() > 1;
         let lines: Vec<Line> = if several {
             let lines = at.iter().map(|(curve, records)| {
-                material.line(
-                    *curve,
-                    bars(records, busiest, |queue| part(queue).values().sum()),
-                )
+                material.line(*curve, bars(records, busiest, |queue| part(queue).values().sum()))
             });
             lines.collect()
         } else {
             by_reason(&at, busiest, part)
         };
-        let nothing = lines
-            .iter()
-            .flat_map(|line| &line.marks)
-            .all(|mark| mark.y <= 0.0);
+        let nothing = lines.iter().flat_map(|line| &line.marks).all(|mark| mark.y <= 0.0);
         let (id, title) = named(kind, &format!("{what} by queue"), &facets);
         let seeds = at.iter().any(|(_, records)| records.len() > 1);
         Panel {
@@ -247,10 +180,7 @@ fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
                 x: Axis::names("queue", busiest.iter().map(text).collect()),
                 y: Axis::linear(what, ""),
                 lines: if nothing { Vec::new() } else { lines },
-                notes: seeds
-                    .then(|| "The mean of the seeds.".to_owned())
-                    .into_iter()
-                    .collect(),
+                notes: seeds.then(|| "The mean of the seeds.".to_owned()).into_iter().collect(),
                 commands: commands(at.iter().flat_map(|(_, records)| records.iter())),
             },
             facets: facets.clone(),
@@ -263,10 +193,7 @@ fn bars(records: &[&Record], busiest: &[Name], count: impl Fn(&Queue) -> u64) ->
     let places = busiest.iter().enumerate();
     let mark = |(place, name)| {
         let queues = records.iter().filter_map(|record| find(record, name));
-        Some(Mark::new(
-            place as f64,
-            mean(queues.map(|queue| count(queue) as f64))?,
-        ))
+        Some(Mark::new(place as f64, mean(queues.map(|queue| count(queue) as f64))?))
     };
     places.filter_map(mark).collect()
 }
@@ -286,9 +213,7 @@ fn by_reason(
         origin: Origin::Measured,
         name: reason.clone(),
         hue,
-        marks: bars(records, busiest, |queue| {
-            part(queue).get(reason).copied().unwrap_or(0)
-        }),
+        marks: bars(records, busiest, |queue| part(queue).get(reason).copied().unwrap_or(0)),
     };
     reasons.into_iter().enumerate().map(line).collect()
 }

@@ -30,25 +30,18 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         Some(mark(x, &estimate))
     };
     let at = |point: usize, curve: usize| {
-        sweep
-            .along
-            .as_ref()
-            .map_or(curve as f64, |along| along.values[point].0)
+        sweep.along.as_ref().map_or(curve as f64, |along| along.values[point].0)
     };
     let lines: Vec<Line> = (0..material.curves())
         .map(|curve| {
             let own = (0..points.len()).filter(|point| sweep.curve_of[*point] == curve);
-            let mut marks: Vec<Mark> = own
-                .filter_map(|point| mark(point, at(point, curve)))
-                .collect();
+            let mut marks: Vec<Mark> =
+                own.filter_map(|point| mark(point, at(point, curve))).collect();
             marks.sort_by(|a, b| a.x.total_cmp(&b.x));
             material.line(curve, marks)
         })
         .collect();
-    let mut lines: Vec<Line> = lines
-        .into_iter()
-        .filter(|line| !line.marks.is_empty())
-        .collect();
+    let mut lines: Vec<Line> = lines.into_iter().filter(|line| !line.marks.is_empty()).collect();
     if sweep.along.is_some() {
         break_at_gaps(&mut lines);
     }
@@ -57,30 +50,16 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
             let values = along.values.iter().map(|value| value.0);
             (Kind::Curves, axis(&along.title, along.unit, values))
         }
-        None => (
-            Kind::Dots,
-            Axis::names("", sweep.curves[..material.curves()].to_vec()),
-        ),
+        None => (Kind::Dots, Axis::names("", sweep.curves[..material.curves()].to_vec())),
     };
-    let mut known = lines
-        .iter()
-        .flat_map(|line| &line.marks)
-        .filter(|mark| !mark.y.is_nan());
+    let mut known = lines.iter().flat_map(|line| &line.marks).filter(|mark| !mark.y.is_nan());
     // What never happened is in the table.
-    let lines = if known.all(|mark| mark.y == 0.0) {
-        Vec::new()
-    } else {
-        lines
-    };
+    let lines = if known.all(|mark| mark.y == 0.0) { Vec::new() } else { lines };
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
     let values = values.filter(|value| !value.is_nan());
     // The names of a table's columns are short.
     let short = metric.name.starts_with("fct_");
-    let title = if short {
-        format!("FCT, {}", metric.title)
-    } else {
-        metric.title.to_owned()
-    };
+    let title = if short { format!("FCT, {}", metric.title) } else { metric.title.to_owned() };
     Chart {
         id: slug(metric.name),
         title: match &sweep.along {
@@ -91,10 +70,7 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         x,
         y: axis(&title, metric.unit, values),
         notes: Vec::new(),
-        commands: points
-            .iter()
-            .flat_map(|point: &Point| point.commands.clone())
-            .collect(),
+        commands: points.iter().flat_map(|point: &Point| point.commands.clone()).collect(),
         lines,
     }
 }
@@ -106,19 +82,10 @@ fn axis(title: &str, unit: &'static str, values: impl Iterator<Item = f64>) -> A
     Axis {
         title: title.to_owned(),
         unit,
-        scale: if low > 0.0 && high > WIDE * low {
-            Scale::Log
-        } else {
-            Scale::Linear
-        },
+        scale: if low > 0.0 && high > WIDE * low { Scale::Log } else { Scale::Linear },
     }
 }
 
 fn mark(x: f64, estimate: &Estimate) -> Mark {
-    Mark {
-        x,
-        y: estimate.value,
-        interval: estimate.interval(),
-        samples: Some(estimate.samples),
-    }
+    Mark { x, y: estimate.value, interval: estimate.interval(), samples: Some(estimate.samples) }
 }

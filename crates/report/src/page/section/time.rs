@@ -37,10 +37,7 @@ fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
 
 pub(super) fn section(material: &Material) -> Section {
     let stops = material.sweep.stops();
-    let drafts: Vec<Draft> = stops
-        .iter()
-        .flat_map(|stop| drafts(material, stop))
-        .collect();
+    let drafts: Vec<Draft> = stops.iter().flat_map(|stop| drafts(material, stop)).collect();
     let lines: usize = drafts.iter().map(|draft| draft.traces.len()).sum();
     let most = (BUDGET / lines.max(1)).clamp(LEAST, MOST);
     let mut room = BUDGET;
@@ -84,10 +81,8 @@ struct Draft<'a> {
 
 fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
     let at = material.at(stop);
-    let runs: Vec<(usize, &Record)> = at
-        .iter()
-        .filter_map(|(curve, records)| Some((*curve, first(records)?)))
-        .collect();
+    let runs: Vec<(usize, &Record)> =
+        at.iter().filter_map(|(curve, records)| Some((*curve, first(records)?))).collect();
     let mut drafts = Vec::new();
     for (quantity, what) in QUANTITIES {
         let of_schemes = matches!(
@@ -131,12 +126,7 @@ fn by_owner<'a>(
 ) -> Vec<Draft<'a>> {
     let mut owners: Vec<&str> = Vec::new();
     for (_, run) in runs {
-        for trace in run
-            .series
-            .traces
-            .iter()
-            .filter(|trace| trace.quantity == quantity)
-        {
+        for trace in run.series.traces.iter().filter(|trace| trace.quantity == quantity) {
             if !owners.contains(&trace.of.as_str()) {
                 owners.push(&trace.of);
             }
@@ -151,10 +141,8 @@ fn by_owner<'a>(
                 .find(|trace| trace.quantity == quantity && trace.of == **owner)?;
             Some((material.sweep.curves[*curve].clone(), *curve, *run, trace))
         });
-        let choice = several.then(|| Facet {
-            name: "queue".to_owned(),
-            value: (*owner).to_owned(),
-        });
+        let choice =
+            several.then(|| Facet { name: "queue".to_owned(), value: (*owner).to_owned() });
         let traces: Vec<_> = traces.collect();
         Draft {
             what: base.what.clone(),
@@ -174,19 +162,13 @@ fn together<'a>(
     base: &Draft<'a>,
     choice: Option<Facet>,
 ) -> Draft<'a> {
-    let found: Vec<&Trace> = run
-        .series
-        .traces
-        .iter()
-        .filter(|trace| trace.quantity == quantity)
-        .collect();
+    let found: Vec<&Trace> =
+        run.series.traces.iter().filter(|trace| trace.quantity == quantity).collect();
     let lines = found.iter().take(TOGETHER).enumerate();
     Draft {
         what: base.what.clone(),
         facets: base.facets.iter().cloned().chain(choice).collect(),
-        traces: lines
-            .map(|(hue, trace)| (trace.of.clone(), hue, run, *trace))
-            .collect(),
+        traces: lines.map(|(hue, trace)| (trace.of.clone(), hue, run, *trace)).collect(),
         known: found.len(),
         ..*base
     }
@@ -205,23 +187,14 @@ impl Draft<'_> {
                 let Thinned { marks, pooled } = thin::samples(&trace.values, time, most);
                 coarsest = coarsest.max(pooled);
                 let name = name.clone();
-                Line {
-                    origin: Origin::Measured,
-                    name,
-                    hue: *hue,
-                    marks,
-                }
+                Line { origin: Origin::Measured, name, hue: *hue, marks }
             })
             .collect();
         if let Some(pooled) = coarsest {
             notes.push(format!("Every {pooled} samples are drawn as their lowest and highest; all are in the results folder."));
         }
         if self.known > self.traces.len() {
-            notes.push(format!(
-                "The first {} of {}.",
-                self.traces.len(),
-                self.known
-            ));
+            notes.push(format!("The first {} of {}.", self.traces.len(), self.known));
         }
         let mut commands: Vec<String> = Vec::new();
         for (_, _, run, _) in &self.traces {

@@ -55,10 +55,8 @@ pub(super) fn section(material: &Material) -> Section {
     let most = BUDGET / runs.len().max(1);
     let several = runs.len() > 1;
     let panels = runs.iter().map(|(run, point)| {
-        let facet = several.then(|| Facet {
-            name: "setting".to_owned(),
-            value: point.label.clone(),
-        });
+        let facet =
+            several.then(|| Facet { name: "setting".to_owned(), value: point.label.clone() });
         panel(run, facet.into_iter().collect(), most)
     });
     Section {
@@ -82,11 +80,7 @@ fn panel(run: &Record, facets: Vec<Facet>, most: usize) -> Panel {
     });
     let lines = lines.filter(|line| !line.marks.is_empty()).collect();
     let flow = shown.first().map_or(0, |event| event.flow);
-    let (id, title) = named(
-        "time-sequence",
-        &format!("flow {flow}: time and sequence"),
-        &facets,
-    );
+    let (id, title) = named("time-sequence", &format!("flow {flow}: time and sequence"), &facets);
     let mut notes = Vec::new();
     if shown.len() < run.trace.len() {
         let last = shown.last().map_or(0.0, |event| event.at_ps as f64 / 1e12);
@@ -115,11 +109,7 @@ fn strokes(events: &[TraceEvent], stroke: Stroke, tick: f64) -> Vec<Mark> {
     for event in events {
         if let Some((from, to)) = stroke(event, tick) {
             let at = event.at_ps as f64 / 1e12;
-            marks.extend([
-                Mark::new(at, from),
-                Mark::new(at, to),
-                Mark::new(at, f64::NAN),
-            ]);
+            marks.extend([Mark::new(at, from), Mark::new(at, to), Mark::new(at, f64::NAN)]);
         }
     }
     marks

@@ -13,9 +13,7 @@ const WRITE: &str = "TIDEGATE_WRITE_REFERENCE";
 
 /// Compares a generated page with the one under `docs/reference`.
 pub(crate) fn agrees_with_the_page(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs/reference")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
     if std::env::var_os(WRITE).is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -36,21 +34,12 @@ fn the_schema_is_up_to_date() {
 /// What is wrong with `value`, if anything, by those words of JSON Schema that ours uses. Any other
 /// word is wrong too.
 fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), String> {
-    let words = schema
-        .as_object()
-        .ok_or_else(|| format!("{schema} is no schema"))?;
+    let words = schema.as_object().ok_or_else(|| format!("{schema} is no schema"))?;
     for (word, rule) in words {
         let known = check_choice(word, rule, value, root)?
             || check_size(word, rule, value)?
             || check_parts(word, rule, value, words, root)?;
-        let says_nothing = [
-            "$schema",
-            "$defs",
-            "$comment",
-            "title",
-            "description",
-            "default",
-        ];
+        let says_nothing = ["$schema", "$defs", "$comment", "title", "description", "default"];
         if !known && !says_nothing.contains(&word.as_str()) {
             return Err(format!("`{word}` is no word of a schema"));
         }
@@ -63,11 +52,7 @@ fn list(rule: &Value) -> &[Value] {
 }
 
 fn hold(condition: bool, value: &Value, what: &str, rule: &Value) -> Result<bool, String> {
-    if condition {
-        Ok(true)
-    } else {
-        Err(format!("{value} {what} {rule}"))
-    }
+    if condition { Ok(true) } else { Err(format!("{value} {what} {rule}")) }
 }
 
 /// Words that choose among schemas or values; whether it is one of them.
@@ -77,27 +62,15 @@ fn check_choice(word: &str, rule: &Value, value: &Value, root: &Value) -> Result
         "$ref" => {
             let path = rule.as_str().unwrap().trim_start_matches('#');
             let found = root.pointer(path);
-            check(
-                found.ok_or_else(|| format!("{rule} is nowhere"))?,
-                value,
-                root,
-            )
-            .map(|()| true)
+            check(found.ok_or_else(|| format!("{rule} is nowhere"))?, value, root).map(|()| true)
         }
         "const" => hold(rule == value, value, "is not", rule),
         "enum" => hold(list(rule).contains(value), value, "is none of", rule),
         "allOf" => {
             let mut rules = list(rule).iter();
-            rules
-                .try_for_each(|rule| check(rule, value, root))
-                .map(|()| true)
+            rules.try_for_each(|rule| check(rule, value, root)).map(|()| true)
         }
-        "anyOf" => hold(
-            list(rule).iter().any(|rule| fits(&rule)),
-            value,
-            "fits none of",
-            rule,
-        ),
+        "anyOf" => hold(list(rule).iter().any(|rule| fits(&rule)), value, "fits none of", rule),
         "oneOf" => {
             let fitting = list(rule).iter().filter(fits).count();
             hold(fitting == 1, value, "does not fit exactly one of", rule)
@@ -139,9 +112,7 @@ fn check_size(word: &str, rule: &Value, value: &Value) -> Result<bool, String> {
         }
         "minItems" => {
             let least = rule.as_u64().unwrap();
-            let fits = value
-                .as_array()
-                .is_none_or(|items| items.len() as u64 >= least);
+            let fits = value.as_array().is_none_or(|items| items.len() as u64 >= least);
             hold(fits, value, "is shorter than", rule)
         }
         _ => Ok(false),
@@ -159,9 +130,7 @@ fn check_parts(
     let named = |name: &str, why: String| format!("{name}: {why}");
     match word {
         "items" => {
-            list(value)
-                .iter()
-                .try_for_each(|item| check(rule, item, root))?;
+            list(value).iter().try_for_each(|item| check(rule, item, root))?;
         }
         "required" => {
             let given = |name: &Value| value.get(name.as_str().unwrap()).is_some();
@@ -197,16 +166,10 @@ fn every(schema: &Value, found: &mut Vec<Value>) {
     for (word, rule) in schema.as_object().into_iter().flatten() {
         match word.as_str() {
             "anyOf" | "oneOf" | "allOf" => {
-                rule.as_array()
-                    .unwrap()
-                    .iter()
-                    .for_each(|rule| every(rule, found));
+                rule.as_array().unwrap().iter().for_each(|rule| every(rule, found));
             }
             "properties" | "$defs" => {
-                rule.as_object()
-                    .unwrap()
-                    .values()
-                    .for_each(|rule| every(rule, found));
+                rule.as_object().unwrap().values().for_each(|rule| every(rule, found));
             }
             "items" | "not" => every(rule, found),
             "additionalProperties" if rule.is_object() => every(rule, found),
@@ -244,18 +207,14 @@ fn json_of_toml(value: toml::Value) -> Value {
         toml::Value::Datetime(date) => json!(date.to_string()),
         toml::Value::Array(items) => items.into_iter().map(json_of_toml).collect(),
         toml::Value::Table(table) => {
-            let entries = table
-                .into_iter()
-                .map(|(key, value)| (key, json_of_toml(value)));
+            let entries = table.into_iter().map(|(key, value)| (key, json_of_toml(value)));
             Value::Object(entries.collect())
         }
     }
 }
 
 fn fits(text: &str) -> Result<(), String> {
-    let table: toml::Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| error.to_string())?;
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
     let root = parsed();
     check(&root, &json_of_toml(toml::Value::Table(table)), &root)
 }
@@ -291,9 +250,6 @@ fn what_the_parser_refuses_does_not_fit_the_schema_either() {
         "[sweep]\n'traffic.0.load' = 0.5",
     ] {
         assert!(fits(wrong).is_err(), "{wrong}");
-        assert!(
-            Scenario::parse("wrong.toml", wrong, &[]).is_err(),
-            "{wrong}"
-        );
+        assert!(Scenario::parse("wrong.toml", wrong, &[]).is_err(), "{wrong}");
     }
 }

@@ -29,11 +29,9 @@ fn a_round_trip_is_twice_the_delay_of_the_link() {
 fn a_queue_is_too_long_strictly_above_its_share_of_a_round_trip() {
     let now = Time::ZERO;
     // One queue alone: 130,000 bytes with the arrival are not too many.
-    for (first, last, expected) in [
-        (129_000, 999, false),
-        (129_000, 1_000, false),
-        (129_000, 1_001, true),
-    ] {
+    for (first, last, expected) in
+        [(129_000, 999, false), (129_000, 1_000, false), (129_000, 1_001, true)]
+    {
         let (mut port, hop) = port(4);
         assert_eq!(arrive(&mut port, hop, 7, first, now), (1, false));
         assert_eq!(arrive(&mut port, hop, 7, last, now), (1, expected));
@@ -67,16 +65,12 @@ fn paused_queues_are_not_active_and_count_as_one_at_least() {
     arrive(&mut port, hop, 7, 100, now);
     let mut sender = Sender::Switch(port);
     sender.pause(1, true);
-    let Sender::Switch(port) = &mut sender else {
-        unreachable!("it is a switch")
-    };
+    let Sender::Switch(port) = &mut sender else { unreachable!("it is a switch") };
     // Only the second queue is active, and may hold the whole.
     assert_eq!(arrive(port, hop, 8, 130_000, now), (2, false));
     assert_eq!(arrive(port, hop, 8, 1, now), (2, true));
     sender.pause(2, true);
-    let Sender::Switch(port) = &mut sender else {
-        unreachable!("it is a switch")
-    };
+    let Sender::Switch(port) = &mut sender else { unreachable!("it is a switch") };
     // None is active now: that counts as one.
     assert_eq!(arrive(port, hop, 7, 129_900, now), (1, false));
     assert_eq!(arrive(port, hop, 7, 1, now), (1, true));
@@ -112,9 +106,7 @@ fn a_new_flow_gets_the_lowest_queue_that_is_empty_and_runs() {
     port.on_departed(FlowId(1), QueueId(1), 100, now);
     let mut sender = Sender::Switch(port);
     sender.pause(3, true);
-    let Sender::Switch(port) = &mut sender else {
-        unreachable!("it is a switch")
-    };
+    let Sender::Switch(port) = &mut sender else { unreachable!("it is a switch") };
     // Queue 1 is that of a flow that may come back, and is taken all the same.
     assert_eq!(arrive(port, hop, 3, 100, now).0, 1);
     assert_eq!(arrive(port, hop, 1, 100, now).0, 1);
@@ -167,10 +159,7 @@ fn flows_of_one_hash_are_one_flow() {
         SwitchPort::new(rate, 8, table, (1, stream)).id(FlowId(9))
     };
     assert_eq!(id(0), id(17));
-    let exact = Config {
-        flow_ids: FlowIds::Exact,
-        ..Config::default()
-    };
+    let exact = Config { flow_ids: FlowIds::Exact, ..Config::default() };
     assert_eq!(exact.ids(1_000), None);
     assert_eq!(Config::default().ids(32 * 41), Some(131_200));
     assert_eq!(Config::default().ids(u64::MAX), Some(u64::from(u32::MAX)));
@@ -211,26 +200,16 @@ fn a_host_has_a_queue_for_each_flow_as_long_as_there_are_enough() {
 fn a_host_pauses_the_queue_of_a_flow_wherever_it_is() {
     let queues = |sender: &Sender| {
         let set = sender.paused_queues();
-        (0..4)
-            .filter(|&queue| set.contains(QueueId(queue)))
-            .collect::<Vec<_>>()
+        (0..4).filter(|&queue| set.contains(QueueId(queue))).collect::<Vec<_>>()
     };
     let mut sender = Sender::Host(HostPort::new(4));
     sender.pause(13, true);
     assert!(sender.is_any_paused());
     assert_eq!(queues(&sender), [] as [u8; 0], "it has nothing to send");
-    let Sender::Host(port) = &mut sender else {
-        unreachable!("it is a host")
-    };
+    let Sender::Host(port) = &mut sender else { unreachable!("it is a host") };
     assert!(!port.on_queued(FlowId(11), QueueId(1)));
-    assert!(
-        port.on_queued(FlowId(13), QueueId(2)),
-        "a paused flow comes"
-    );
-    assert!(
-        !port.on_queued(FlowId(13), QueueId(2)),
-        "it was paused before"
-    );
+    assert!(port.on_queued(FlowId(13), QueueId(2)), "a paused flow comes");
+    assert!(!port.on_queued(FlowId(13), QueueId(2)), "it was paused before");
     assert_eq!(queues(&sender), [2]);
     sender.pause(11, true);
     assert_eq!(queues(&sender), [1, 2]);

@@ -25,12 +25,7 @@ fn buffer(name: &str, limit: &str) -> AnyBuffer {
 }
 
 fn packet(len: u32, flow: u32) -> Pkt {
-    Pkt {
-        len,
-        flow: FlowId(flow),
-        ecn: Ecn::Ect0,
-        ..Pkt::default()
-    }
+    Pkt { len, flow: FlowId(flow), ecn: Ecn::Ect0, ..Pkt::default() }
 }
 
 fn percent(part: u32) -> Ratio {
@@ -97,18 +92,12 @@ fn waits_marks_and_drops_are_counted_by_queue() {
     assert_eq!(seen.drops(DropReason::PortFull), 1);
     let drops = DropReason::ALL.map(|reason| seen.drops(reason));
     let marks = Rule::ALL.map(|rule| seen.marks(rule));
-    assert_eq!(
-        (drops.iter().sum::<u64>(), marks.iter().sum::<u64>()),
-        (1, 1)
-    );
+    assert_eq!((drops.iter().sum::<u64>(), marks.iter().sum::<u64>()), (1, 1));
 }
 
 #[test]
 fn a_window_sees_only_what_happens_within() {
-    let seen = four_packets(Window {
-        from: Time::from_us(1),
-        to: Time::from_us(2),
-    });
+    let seen = four_packets(Window { from: Time::from_us(1), to: Time::from_us(2) });
     // Two packets until 1.2 µs, then one.
     assert_eq!(seen.packets.total(), Span::from_us(1).as_ps());
     assert_eq!(weighted_mean(&seen.packets), Some(1.2));
@@ -116,10 +105,7 @@ fn a_window_sees_only_what_happens_within() {
     assert_eq!(seen.marks(Rule::QueueLength), 0);
     assert_eq!(seen.drops(DropReason::PortFull), 0);
     // What happens at its beginning belongs to it, what happens at its end does not.
-    let edges = four_packets(Window {
-        from: Time::from_ns(1_200),
-        to: Time::from_ns(2_400),
-    });
+    let edges = four_packets(Window { from: Time::from_ns(1_200), to: Time::from_ns(2_400) });
     assert_eq!(edges.sent(), 1);
 }
 
@@ -164,11 +150,7 @@ fn a_watched_port_does_what_it_does_alone() {
         for _ in 0..300 {
             let begin = now;
             // Bursts at up to four times the wire's rate, then a rest.
-            let gap = if rng.next_u32().is_multiple_of(8) {
-                90_000
-            } else {
-                300
-            };
+            let gap = if rng.next_u32().is_multiple_of(8) { 90_000 } else { 300 };
             let offers = (0..rng.next_u32() % 40)
                 .map(|number| {
                     now += Span::from_ns(u64::from(rng.next_u32()) % gap);
@@ -188,10 +170,7 @@ fn a_watched_port_does_what_it_does_alone() {
             }
             assert_eq!(next[0], next[1], "{name}");
             assert_eq!(served[0].sent, served[1].sent, "{name} after {begin:?}");
-            assert_eq!(
-                served[0].dropped, served[1].dropped,
-                "{name} after {begin:?}"
-            );
+            assert_eq!(served[0].dropped, served[1].dropped, "{name} after {begin:?}");
         }
         assert_eq!(alone.stats(), watched.stats(), "{name}");
         assert!(alone.stats().total_drops() > 0, "{name} was not tried hard");

@@ -34,10 +34,7 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
 
 #[test]
 fn a_file_is_as_worked_out_by_hand() {
-    let segment = Segment {
-        len: 3,
-        ..Segment::default()
-    };
+    let segment = Segment { len: 3, ..Segment::default() };
     let mut capture = Capture::new(Vec::new(), "a run", Payload::Omitted).unwrap();
     let link = capture.add_link("a -> b").unwrap();
     // 2^32 ns and 5 more, and less than one.
@@ -71,10 +68,7 @@ fn a_file_is_as_worked_out_by_hand() {
 #[test]
 fn payload_is_zeros_if_it_is_asked_for() {
     for len in [0, 1, 2, 3, 1460, 5000, u32::MAX] {
-        let segment = Segment {
-            len,
-            ..Segment::default()
-        };
+        let segment = Segment { len, ..Segment::default() };
         let frame = Frame::new(&view(&segment));
         let mut capture = Capture::new(Vec::new(), "", Payload::Zeros).unwrap();
         let link = capture.add_link("").unwrap();
@@ -84,11 +78,7 @@ fn payload_is_zeros_if_it_is_asked_for() {
         assert_eq!(packet[16..20], frame.wire_len().to_le_bytes());
         let whole = 20 + frame.wire_len() as usize;
         assert_eq!(packet.len(), whole.next_multiple_of(4));
-        assert!(
-            packet[20 + frame.headers().len()..]
-                .iter()
-                .all(|&byte| byte == 0)
-        );
+        assert!(packet[20 + frame.headers().len()..].iter().all(|&byte| byte == 0));
     }
 }
 
@@ -113,9 +103,7 @@ fn a_link_of_another_capture_is_refused() {
     capture.add_link("only").unwrap();
     let segment = Segment::default();
     assert!(capture.packet(known, Time::ZERO, &view(&segment)).is_ok());
-    let error = capture
-        .packet(link, Time::ZERO, &view(&segment))
-        .unwrap_err();
+    let error = capture.packet(link, Time::ZERO, &view(&segment)).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "link 1 is not one of the capture's 1");
 }
@@ -143,21 +131,14 @@ fn a_full_disk_is_an_error_wherever_it_fills_up() {
     let write = |room| -> io::Result<()> {
         let mut capture = Capture::new(Full(room), "", Payload::Zeros)?;
         let link = capture.add_link("a")?;
-        let segment = Segment {
-            len: 60_000,
-            ..Segment::default()
-        };
+        let segment = Segment { len: 60_000, ..Segment::default() };
         for _ in 0..4 {
             capture.packet(link, Time::ZERO, &view(&segment))?;
         }
         capture.finish().map(drop)
     };
     for room in [0, 1, 100, 65_536, 100_000, 200_000, 240_000] {
-        assert_eq!(
-            write(room).unwrap_err().kind(),
-            io::ErrorKind::StorageFull,
-            "{room}"
-        );
+        assert_eq!(write(room).unwrap_err().kind(), io::ErrorKind::StorageFull, "{room}");
     }
     assert!(write(250_000).is_ok());
 }

@@ -55,12 +55,8 @@ fn a_syn_that_offers_ecn_is_as_worked_out_by_hand() {
         mss: 1460,
         ..Segment::default()
     };
-    let frame = Frame::new(&PacketView {
-        dst_host: 2,
-        dscp: 0,
-        ip_id: 0,
-        ..view(Body::Tcp(&segment))
-    });
+    let frame =
+        Frame::new(&PacketView { dst_host: 2, dscp: 0, ip_id: 0, ..view(Body::Tcp(&segment)) });
     assert_eq!((frame.wire_len(), frame.zeros()), (66, 0));
     // IP: 4500 + 0034 + 4000 + 4006 + 0A00 + 0001 + 0A00 + 0002 = D93D, inverted 26C2.
     // TCP: addresses 1403, protocol 0006, length 0020, then C000 + 1389 + 80C2 + FFFF + 0204 +
@@ -78,10 +74,7 @@ fn a_syn_that_offers_ecn_is_as_worked_out_by_hand() {
 
 #[test]
 fn sack_blocks_follow_two_nops() {
-    let mut segment = Segment {
-        flags: Flags::ACK | Flags::ECE,
-        ..Segment::default()
-    };
+    let mut segment = Segment { flags: Flags::ACK | Flags::ECE, ..Segment::default() };
     segment.sack.push(Range::new(Seq(0x10), Seq(0x20)));
     segment.sack.push(Range::new(Seq(u32::MAX), Seq(5)));
     let frame = Frame::new(&view(Body::Tcp(&segment)));
@@ -99,16 +92,9 @@ fn sack_blocks_follow_two_nops() {
 #[test]
 fn only_a_closed_window_is_shown_as_zero() {
     let shown = |flags, window| {
-        let segment = Segment {
-            window,
-            flags,
-            ..Segment::default()
-        };
+        let segment = Segment { window, flags, ..Segment::default() };
         let frame = Frame::new(&view(Body::Tcp(&segment)));
-        u16::from_be_bytes([
-            frame.headers()[TRANSPORT + 14],
-            frame.headers()[TRANSPORT + 15],
-        ])
+        u16::from_be_bytes([frame.headers()[TRANSPORT + 14], frame.headers()[TRANSPORT + 15]])
     };
     let windows = [0, 1, 4096, 4097, 65_535 << 12, (65_535 << 12) + 1, u32::MAX];
     let scaled = windows.map(|window| shown(Flags::ACK, window));
@@ -124,35 +110,23 @@ fn hosts_and_classes_beyond_the_last_share_its_number() {
     assert_eq!(host(0x00FF_FFFE), [0xFF, 0xFF, 0xFE]);
     assert_eq!(host(0x0100_0000), [0xFF; 3]);
     assert_eq!(host(u32::MAX), [0xFF; 3]);
-    assert_eq!(
-        [0, 1, 6, 7, 8, 255].map(class_selector),
-        [0, 8, 48, 56, 56, 56]
-    );
+    assert_eq!([0, 1, 6, 7, 8, 255].map(class_selector), [0, 8, 48, 56, 56, 56]);
 }
 
 #[test]
 fn a_packet_is_cut_where_ipv4_ends() {
     let length = |len| {
-        let segment = Segment {
-            len,
-            ..Segment::default()
-        };
+        let segment = Segment { len, ..Segment::default() };
         Frame::new(&view(Body::Tcp(&segment))).wire_len()
     };
     let whole = 14 + 65_535;
-    assert_eq!(
-        [65_494, 65_495, 65_496].map(length),
-        [whole - 1, whole, whole]
-    );
+    assert_eq!([65_494, 65_495, 65_496].map(length), [whole - 1, whole, whole]);
     assert_eq!(length(u32::MAX), whole);
 }
 
 /// The transport header of a RoCE packet whose unit is 1000 bytes.
 fn roce(packet: dcqcn::Packet) -> Vec<u8> {
-    let frame = Frame::new(&view(Body::Roce {
-        packet: &packet,
-        payload: 1000,
-    }));
+    let frame = Frame::new(&view(Body::Roce { packet: &packet, payload: 1000 }));
     assert_eq!(frame.headers()[ETHERNET + 9], 17);
     let udp = &frame.headers()[TRANSPORT..];
     assert_eq!(udp[..4], [0xC0, 0x00, 0x12, 0xB7]); // to port 4791
@@ -174,14 +148,7 @@ const DATA: dcqcn::Packet = dcqcn::Packet {
 
 #[test]
 fn roce_data_is_a_send_numbered_by_its_place() {
-    let at = |offset, len, last| {
-        roce(dcqcn::Packet {
-            offset,
-            len,
-            last,
-            ..DATA
-        })
-    };
+    let at = |offset, len, last| roce(dcqcn::Packet { offset, len, last, ..DATA });
     let queue = [0, 0, 0x13, 0x89];
     let expected = |opcode, number| [&[opcode, 0, 0xFF, 0xFF], &queue[..], number].concat();
     assert_eq!(at(0, 1000, false), expected(0x00, &[0, 0, 0, 0]));
@@ -196,20 +163,11 @@ fn roce_data_is_a_send_numbered_by_its_place() {
 
 #[test]
 fn roce_answers_say_what_arrived_and_what_is_missing() {
-    let answer = |kind, offset, echo| {
-        roce(dcqcn::Packet {
-            offset,
-            kind,
-            ecn: Ecn::NotEct,
-            echo,
-            ..DATA
-        })
-    };
+    let answer =
+        |kind, offset, echo| roce(dcqcn::Packet { offset, kind, ecn: Ecn::NotEct, echo, ..DATA });
     // The first twelve bytes are the base header; the CRC is zero, as are a CNP's 16 bytes.
     let expected = |opcode, notice, number, extension: &[u8]| {
-        let mut bytes = vec![
-            opcode, 0, 0xFF, 0xFF, notice, 0, 0x13, 0x89, 0, 0, 0, number,
-        ];
+        let mut bytes = vec![opcode, 0, 0xFF, 0xFF, notice, 0, 0x13, 0x89, 0, 0, 0, number];
         bytes.extend(extension);
         bytes.extend([0; 4]);
         bytes
@@ -240,10 +198,7 @@ fn an_echo_is_as_worked_out_by_hand() {
         frame.headers()[TRANSPORT..].to_vec()
     };
     // 0800 + 1234 + 0005 = 1A39, inverted E5C6; without the 0800, 1239 and EDC6.
-    assert_eq!(
-        echo(EchoKind::Request),
-        [8, 0, 0xE5, 0xC6, 0x12, 0x34, 0, 5]
-    );
+    assert_eq!(echo(EchoKind::Request), [8, 0, 0xE5, 0xC6, 0x12, 0x34, 0, 5]);
     assert_eq!(echo(EchoKind::Reply), [0, 0, 0xED, 0xC6, 0x12, 0x34, 0, 5]);
 }
 
@@ -281,10 +236,7 @@ fn is_intact(message: &[u8]) -> bool {
 fn parse(frame: &[u8]) -> Parsed {
     let (ethernet, ip) = frame.split_at(14);
     assert_eq!(ethernet[12..], [8, 0]);
-    assert_eq!(
-        (ip[0], &ip[6..8], ip[8], ip[9]),
-        (0x45, &[0x40, 0][..], 64, 6)
-    );
+    assert_eq!((ip[0], &ip[6..8], ip[8], ip[9]), (0x45, &[0x40, 0][..], 64, 6));
     assert!(is_intact(&ip[..20]));
     let host = |address: &[u8], hardware: &[u8]| {
         assert_eq!((address[0], &hardware[..3]), (10, &[2, 0, 0][..]));
@@ -335,10 +287,7 @@ fn parse(frame: &[u8]) -> Parsed {
         options = behind;
     }
     Parsed {
-        hosts: (
-            host(&ip[12..16], &ethernet[6..12]),
-            host(&ip[16..20], &ethernet[..6]),
-        ),
+        hosts: (host(&ip[12..16], &ethernet[6..12]), host(&ip[16..20], &ethernet[..6])),
         ports: (be16(&tcp[..2]), be16(&tcp[2..4])),
         dscp: ip[1] >> 2,
         ip_id: be16(&ip[4..6]),
@@ -375,11 +324,7 @@ fn random_segment(rng: &mut Rng) -> Segment {
         ecn: Ecn::from_bits(draw(rng) as u8),
         class: draw(rng) as u8,
         sack_permitted: rng.next_u32().is_multiple_of(2),
-        mss: if rng.next_u32().is_multiple_of(4) {
-            0
-        } else {
-            draw(rng) as u16
-        },
+        mss: if rng.next_u32().is_multiple_of(4) { 0 } else { draw(rng) as u16 },
         is_retransmission: false,
     }
 }
@@ -403,11 +348,8 @@ fn every_segment_reads_back_as_it_was() {
         let header_len = bytes.len();
         bytes.resize(frame.wire_len() as usize, 0);
         let is_syn = sent.flags.has(Flags::SYN);
-        let window = if is_syn {
-            u64::from(sent.window)
-        } else {
-            u64::from(sent.window).div_ceil(4096)
-        };
+        let window =
+            if is_syn { u64::from(sent.window) } else { u64::from(sent.window).div_ceil(4096) };
         let mut expected = sent;
         // What a header cannot hold, or leaves out.
         expected.class = 0;
@@ -442,21 +384,15 @@ fn no_packet_of_any_kind_is_too_long_or_too_strange() {
         let packet = dcqcn::Packet {
             offset: u64::from(draw(&mut rng)) << (rng.next_u32() % 33),
             len: draw(&mut rng),
-            kind: [
-                dcqcn::Kind::Ack,
-                dcqcn::Kind::Cnp,
-                dcqcn::Kind::Data,
-                dcqcn::Kind::Nack,
-            ][rng.next_u32() as usize % 4],
+            kind: [dcqcn::Kind::Ack, dcqcn::Kind::Cnp, dcqcn::Kind::Data, dcqcn::Kind::Nack]
+                [rng.next_u32() as usize % 4],
             ecn: Ecn::from_bits(draw(&mut rng) as u8),
             echo: rng.next_u32().is_multiple_of(2),
             last: rng.next_u32().is_multiple_of(2),
             again: false,
         };
-        let roce = Body::Roce {
-            packet: &packet,
-            payload: if seed % 3 == 0 { 0 } else { draw(&mut rng) },
-        };
+        let roce =
+            Body::Roce { packet: &packet, payload: if seed % 3 == 0 { 0 } else { draw(&mut rng) } };
         let echo = Body::Echo(Echo {
             kind: EchoKind::Request,
             id: draw(&mut rng) as u16,
@@ -468,11 +404,7 @@ fn no_packet_of_any_kind_is_too_long_or_too_strange() {
             let frame = Frame::new(&view(body));
             let ip = &frame.headers()[14..];
             assert!(is_intact(&ip[..20]), "seed {seed}");
-            assert_eq!(
-                u32::from(be16(&ip[2..4])) + 14,
-                frame.wire_len(),
-                "seed {seed}"
-            );
+            assert_eq!(u32::from(be16(&ip[2..4])) + 14, frame.wire_len(), "seed {seed}");
             assert_eq!(Ecn::from_bits(ip[1]), packet.ecn, "seed {seed}");
             if ip[9] == 1 {
                 assert!(is_intact(&ip[20..]), "seed {seed}");

@@ -7,12 +7,7 @@ use super::*;
 
 /// 8 racks of 16 hosts, or as many more as it takes.
 fn env(hosts: u32, seed: u64) -> Env<'static> {
-    Env {
-        hosts,
-        rack: &|host| host.0 / 16,
-        seed,
-        stream: 7,
-    }
+    Env { hosts, rack: &|host| host.0 / 16, seed, stream: 7 }
 }
 
 fn flows(config: &Config, hosts: u32) -> Vec<Flow> {
@@ -20,10 +15,7 @@ fn flows(config: &Config, hosts: u32) -> Vec<Flow> {
 }
 
 fn ended(flows: u64) -> Config {
-    Config {
-        flows: Some(flows),
-        ..Config::default()
-    }
+    Config { flows: Some(flows), ..Config::default() }
 }
 
 /// The time from the first flow to the last, per flow, in microseconds.
@@ -44,17 +36,10 @@ fn flows_arrive_at_the_rate_of_the_formula() {
     // 8 · 1 711 250 / 6e9 s / 128.
     check(&ended(count), 128, 17.825_520);
     // ECN♯: 219.1 flows a second from each of 128 servers.
-    let ecn_sharp = Config {
-        until: None,
-        flows: Some(count),
-        ..Published::EcnSharp.config()
-    };
+    let ecn_sharp = Config { until: None, flows: Some(count), ..Published::EcnSharp.config() };
     check(&ecn_sharp, 128, 35.651_041);
     // BCC at a core load of 0.7; the default of 0.6 is 7/6 of the gap in the formula's test.
-    let bcc = Config {
-        flows: Some(count),
-        ..Published::Bcc.config()
-    };
+    let bcc = Config { flows: Some(count), ..Published::Bcc.config() };
     check(&bcc, 128, 2.685_765 * 7.0 / 6.0);
     // TrafficGenerator at 900 Mb/s.
     let generator = Config {
@@ -64,10 +49,7 @@ fn flows_arrive_at_the_rate_of_the_formula() {
     };
     check(&generator, 9, 16_156.0);
     // 40 Gb/s at 60 %: 8 · 1 711 250 / 24e9 s, whatever the number of senders.
-    let bottleneck = Config {
-        flows: Some(count),
-        ..Published::DiffEcnBottleneck.config()
-    };
+    let bottleneck = Config { flows: Some(count), ..Published::DiffEcnBottleneck.config() };
     check(&bottleneck, 41, 570.416_667);
     check(&bottleneck, 128, 570.416_667);
 }
@@ -110,10 +92,7 @@ fn every_pair_of_tcns_simulations_carries_the_same_bytes() {
         let expected = rate(service) / total * 200_000.0;
         let found = f64::from(counts[&service]);
         // Four standard deviations.
-        assert!(
-            (found - expected).abs() < 4.0 * expected.sqrt(),
-            "{service}: {found} {expected}"
-        );
+        assert!((found - expected).abs() < 4.0 * expected.sqrt(), "{service}: {found} {expected}");
     }
 }
 
@@ -122,9 +101,7 @@ fn a_service_that_no_pair_has_does_not_slow_the_others_down() {
     // Two hosts have two pairs: from 0 to 1 of service (2 · 2 + 1) mod 3 = 2, and from 1 to 0 of
     // (1 · 2 + 2) mod 3 = 1. None is of service 0.
     let config = Config {
-        sizes: ["1B", "1GB", "1MB"]
-            .map(|text| Sizes::read(text).unwrap())
-            .into(),
+        sizes: ["1B", "1GB", "1MB"].map(|text| Sizes::read(text).unwrap()).into(),
         assignment: Assignment::Pair,
         services: 3,
         ..ended(3_000)
@@ -183,15 +160,9 @@ const FIRST_FLOWS: [(u64, u32, u32, u64); 3] = [
 
 #[test]
 fn another_load_keeps_pairs_and_sizes() {
-    let double = Config {
-        load: "1.2".parse().unwrap(),
-        ..ended(200)
-    };
+    let double = Config { load: "1.2".parse().unwrap(), ..ended(200) };
     for (slow, fast) in flows(&ended(200), 128).iter().zip(flows(&double, 128)) {
-        assert_eq!(
-            (slow.src, slow.dst, slow.bytes),
-            (fast.src, fast.dst, fast.bytes)
-        );
+        assert_eq!((slow.src, slow.dst, slow.bytes), (fast.src, fast.dst, fast.bytes));
         // Half the time, but for the rounding of each gap.
         assert!((fast.start.as_ps() * 2).abs_diff(slow.start.as_ps()) < 400);
     }
@@ -210,10 +181,7 @@ fn arrivals_end_at_what_comes_first() {
     assert!((80..150).contains(&until.len()), "{}", until.len());
     let (first, last) = (until[0].start, until[until.len() - 1].start);
     assert!(first > Time::from_ms(1) && last < Time::from_ms(3));
-    let fewer = Config {
-        flows: Some(10),
-        ..both
-    };
+    let fewer = Config { flows: Some(10), ..both };
     assert_eq!(flows(&fewer, 128), until[..10]);
 }
 
@@ -235,15 +203,7 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
         (&[("flows", "5"), ("pattern", "all-to-one")], "to"),
         (&[("flows", "5"), ("mss", "0")], "mss"),
         // 14 000 s apart, of which 213 days have some 1300.
-        (
-            &[
-                ("flows", "100000"),
-                ("link", "1Mbps"),
-                ("load", "0.001"),
-                ("from", "0"),
-            ],
-            "flows",
-        ),
+        (&[("flows", "100000"), ("link", "1Mbps"), ("load", "0.001"), ("from", "0")], "flows"),
     ] {
         let mut config = Config::default();
         for (field, text) in settings {
@@ -255,10 +215,7 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
         }
     }
     // Ten times the link is a percentage by mistake; nine times is an overload that ends.
-    let nine = Config {
-        load: "9".parse().unwrap(),
-        ..ended(5)
-    };
+    let nine = Config { load: "9".parse().unwrap(), ..ended(5) };
     assert_eq!(flows(&nine, 128).len(), 5);
 }
 
@@ -283,10 +240,7 @@ fn a_load_is_that_of_the_receiver_if_there_is_one_and_of_the_senders_otherwise()
     ] {
         let found = gap(from, to, pattern);
         // Four standard errors of a mean of 20 000 exponential gaps.
-        assert!(
-            (found / expected - 1.0).abs() < 0.03,
-            "{from} {to}: {found}"
-        );
+        assert!((found / expected - 1.0).abs() < 0.03, "{from} {to}: {found}");
     }
 }
 

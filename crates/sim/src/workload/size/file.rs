@@ -79,19 +79,14 @@ impl Distribution {
                 let accepted = "at least one size above 0";
                 Err(at_the_end(SIZE, "0", Fault::Zero, accepted))
             }
-            _ => Ok(Self {
-                knots,
-                unit: Unit::Bytes,
-            }),
+            _ => Ok(Self { knots, unit: Unit::Bytes }),
         }
     }
 }
 
 /// The two columns of a row, if it has two.
 pub(super) fn columns(row: &str) -> Option<(&str, &str)> {
-    let (first, second) = row
-        .split_once(',')
-        .or_else(|| row.split_once(char::is_whitespace))?;
+    let (first, second) = row.split_once(',').or_else(|| row.split_once(char::is_whitespace))?;
     let (first, second) = (first.trim(), second.trim());
     let one = |text: &str| !text.is_empty() && !text.contains([',', ' ', '\t']);
     (one(first) && one(second)).then_some((first, second))

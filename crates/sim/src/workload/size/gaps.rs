@@ -22,14 +22,8 @@ const ROW: &str = "two columns, a time with its unit and the probability of at m
 impl Gaps {
     /// The same gap between all flows.
     pub fn fixed(gap: Span) -> Self {
-        let knot = |cdf| Knot {
-            size: gap.as_ps().min(LARGEST),
-            cdf,
-        };
-        Self(Distribution {
-            knots: vec![knot(0), knot(ONE)],
-            unit: Unit::Bytes,
-        })
+        let knot = |cdf| Knot { size: gap.as_ps().min(LARGEST), cdf };
+        Self(Distribution { knots: vec![knot(0), knot(ONE)], unit: Unit::Bytes })
     }
 
     /// Reads a table of two columns, `gap cdf` or `gap, cdf`; `#` begins a comment. Neither column may
@@ -72,10 +66,7 @@ impl Gaps {
                 let accepted = "1 on the last line, at the longest gap";
                 Err(at_the_end(CDF, cdf, Fault::NotOne, accepted))
             }
-            Some(_) => Ok(Self(Distribution {
-                knots,
-                unit: Unit::Bytes,
-            })),
+            Some(_) => Ok(Self(Distribution { knots, unit: Unit::Bytes })),
         }
     }
 
@@ -86,10 +77,7 @@ impl Gaps {
         if let Some(&first) = knots.first().filter(|first| first.cdf > 0) {
             knots.insert(0, Knot { cdf: 0, ..first });
         }
-        let all = Distribution {
-            knots,
-            unit: Unit::Bytes,
-        };
+        let all = Distribution { knots, unit: Unit::Bytes };
         let first = all.knots.first().map_or(0, |first| first.size);
         let sampler = all.sampler(Some(Rounding::TruncBytes), 1)?;
         Ok(GapSampler { sampler, first })
@@ -148,9 +136,7 @@ mod tests {
         assert_eq!(Gaps::read(&gaps.write()).unwrap(), gaps);
         let sampler = gaps.sampler().unwrap();
         let mut rng = Rng::new(1, 2);
-        let drawn: Vec<u64> = (0..20_000)
-            .map(|_| sampler.draw(&mut rng).as_ps())
-            .collect();
+        let drawn: Vec<u64> = (0..20_000).map(|_| sampler.draw(&mut rng).as_ps()).collect();
         let part = |most: u64| drawn.iter().filter(|&&gap| gap <= most).count();
         assert!((9_800..10_200).contains(&part(0)), "{}", part(0));
         let (tenth, all) = (part(10_000_000_000), part(1_000_000_000_000));

@@ -73,10 +73,7 @@ impl Distribution {
             Unit::Bytes => (1, Rounding::CeilBytes),
             Unit::Packets => (u64::from(mss), Rounding::CeilPackets),
         };
-        let scaled = |knot: &Knot| Knot {
-            size: knot.size.saturating_mul(scale),
-            ..*knot
-        };
+        let scaled = |knot: &Knot| Knot { size: knot.size.saturating_mul(scale), ..*knot };
         let knots: Vec<Knot> = self.knots.iter().map(scaled).collect();
         if let Some(knot) = knots.iter().find(|knot| knot.size > LARGEST) {
             let allowed = format!("at most {LARGEST} bytes");

@@ -40,13 +40,7 @@ impl Sizes {
             Self::Own(distribution) => distribution.clone(),
             Self::Published(table) => table.distribution(),
             &Self::Uniform(Bytes(from), Bytes(to)) => Distribution {
-                knots: vec![
-                    Knot { size: from, cdf: 0 },
-                    Knot {
-                        size: to.max(from),
-                        cdf: ONE,
-                    },
-                ],
+                knots: vec![Knot { size: from, cdf: 0 }, Knot { size: to.max(from), cdf: ONE }],
                 unit: Unit::Bytes,
             },
         }

@@ -161,10 +161,7 @@ impl Table {
             size: size * scale,
             cdf: ONE / 100 * u64::from(percent),
         };
-        Distribution {
-            knots: knots.iter().map(knot).collect(),
-            unit,
-        }
+        Distribution { knots: knots.iter().map(knot).collect(), unit }
     }
 
     /// The mean in payload bytes that TCN's published script has in its formula instead of the

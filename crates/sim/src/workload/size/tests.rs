@@ -23,16 +23,7 @@ fn check(table: Table, rounding: Rounding, points: &[(&str, u64)]) {
 #[test]
 fn web_search_bytes_are_sampled_as_worked_by_hand() {
     let samples = |ends: [u64; 8]| {
-        let us = [
-            "0",
-            "0.15",
-            "0.075",
-            "0.175",
-            "0.565",
-            "0.985",
-            "0.00001",
-            "0.5300001",
-        ];
+        let us = ["0", "0.15", "0.075", "0.175", "0.565", "0.985", "0.00001", "0.5300001"];
         us.into_iter().zip(ends).collect::<Vec<_>>()
     };
     // 0.175 is halfway from 10 000 to 20 000, 0.565 from 80 000 to 200 000, 0.985 from 10 to 30 MB.
@@ -123,24 +114,11 @@ fn packet_tables_are_sampled_as_worked_by_hand() {
     // 1 + 23 · 0.5 = 12.5; 33 in all of 0.3 to 0.4; 667 to 6667 in one per cent.
     packets(
         Table::HadoopPackets,
-        &[
-            ("0.05", 13),
-            ("0.3", 33),
-            ("0.35", 33),
-            ("0.4", 33),
-            ("0.965", 3_667),
-            ("0.98", 36_667),
-        ],
+        &[("0.05", 13), ("0.3", 33), ("0.35", 33), ("0.4", 33), ("0.965", 3_667), ("0.98", 36_667)],
     );
     packets(
         Table::CachePackets,
-        &[
-            ("0.35", 1),
-            ("0.375", 2),
-            ("0.43", 5),
-            ("0.79", 1_000),
-            ("0.995", 18_000),
-        ],
+        &[("0.35", 1), ("0.375", 2), ("0.43", 5), ("0.79", 1_000), ("0.995", 18_000)],
     );
     let hadoop = sampler(Table::Hadoop, Rounding::CeilBytes);
     assert_eq!(at(&hadoop, "0.05"), 18_250);
@@ -150,16 +128,8 @@ fn packet_tables_are_sampled_as_worked_by_hand() {
 #[test]
 fn a_packet_table_can_be_drawn_in_bytes() {
     // 6.7 packets of 1460 bytes.
-    check(
-        Table::WebSearchPackets,
-        Rounding::CeilBytes,
-        &[("0.155", 9_782)],
-    );
-    check(
-        Table::WebSearchPackets,
-        Rounding::TruncBytes,
-        &[("0.155", 9_782)],
-    );
+    check(Table::WebSearchPackets, Rounding::CeilBytes, &[("0.155", 9_782)]);
+    check(Table::WebSearchPackets, Rounding::TruncBytes, &[("0.155", 9_782)]);
     let jumbo = Table::WebSearchPackets.distribution().sampler(None, 8960);
     assert_eq!(at(&jumbo.unwrap(), "0.1"), 6 * 8960);
 }
@@ -181,9 +151,7 @@ fn linear_means_are_exact() {
         (Table::HadoopPackets, 283_240),
         (Table::CachePackets, 62_376),
     ] {
-        let mean = sampler(table, Rounding::CeilPackets)
-            .linear_mean()
-            .millibytes();
+        let mean = sampler(table, Rounding::CeilPackets).linear_mean().millibytes();
         assert_eq!((mean + 7_300) / 14_600, hundredths_of_packets, "{table:?}");
     }
 }
@@ -199,10 +167,7 @@ fn means_of_what_is_drawn_are_exact() {
         let mean = sampler(table, Rounding::CeilPackets).mean().millibytes();
         // The published figures are cut or rounded to two decimals.
         let hundredths = (mean + 7_300) / 14_600;
-        assert!(
-            hundredths.abs_diff(hundredths_of_packets) <= 1,
-            "{table:?} {hundredths}"
-        );
+        assert!(hundredths.abs_diff(hundredths_of_packets) <= 1, "{table:?} {hundredths}");
         assert_eq!((mean + 500) / 1000, payload, "{table:?}");
     }
     // Half a byte more or less than on the lines; below 2 bytes, where 1/10 000 of 15 % lie, one
@@ -211,38 +176,22 @@ fn means_of_what_is_drawn_are_exact() {
     assert_eq!(mean(Rounding::CeilBytes).millibytes(), 1_711_250_500);
     assert_eq!(mean(Rounding::TruncBytes).millibytes(), 1_711_249_500);
     let more = mean(Rounding::CeilBytes).units() - Mean::whole(1_711_250).units();
-    assert_eq!(
-        more,
-        u128::from(Mean::PER_BYTE) / 2 + 15 * u128::from(Mean::PER_BYTE) / 1_000_000
-    );
+    assert_eq!(more, u128::from(Mean::PER_BYTE) / 2 + 15 * u128::from(Mean::PER_BYTE) / 1_000_000);
 }
 
 #[test]
 fn means_agree_with_an_average_over_the_whole_range() {
-    for table in [
-        Table::Cache,
-        Table::WebSearch,
-        Table::HadoopPackets,
-        Table::DataMining,
-    ] {
-        for rounding in [
-            Rounding::CeilBytes,
-            Rounding::CeilPackets,
-            Rounding::TruncBytes,
-        ] {
+    for table in [Table::Cache, Table::WebSearch, Table::HadoopPackets, Table::DataMining] {
+        for rounding in [Rounding::CeilBytes, Rounding::CeilPackets, Rounding::TruncBytes] {
             let sampler = sampler(table, rounding);
             let parts = 100_000;
-            let sum: u128 = (0..parts)
-                .map(|i| u128::from(sampler.quantile(2 * i + 1, 2 * parts)))
-                .sum();
+            let sum: u128 =
+                (0..parts).map(|i| u128::from(sampler.quantile(2 * i + 1, 2 * parts))).sum();
             let average = sum * 1_000 / u128::from(parts);
             let exact = sampler.mean().millibytes();
             // Lines are hit exactly by the midpoints of their parts; the steps of rounding are not.
             let error = average.abs_diff(exact);
-            assert!(
-                error * 100_000 < exact,
-                "{table:?} {rounding:?}: {average} {exact}"
-            );
+            assert!(error * 100_000 < exact, "{table:?} {rounding:?}: {average} {exact}");
         }
     }
 }
@@ -251,17 +200,11 @@ fn means_agree_with_an_average_over_the_whole_range() {
 fn a_first_knot_above_zero_follows_the_rule() {
     let own = Distribution::parse("1000 0.5\n3000 1").unwrap();
     let up = own.sampler(Some(Rounding::CeilBytes), 1460).unwrap();
-    assert_eq!(
-        (at(&up, "0.25"), at(&up, "0.5"), at(&up, "0.75")),
-        (1_000, 1_000, 2_000)
-    );
+    assert_eq!((at(&up, "0.25"), at(&up, "0.5"), at(&up, "0.75")), (1_000, 1_000, 2_000));
     assert_eq!(up.linear_mean().millibytes(), 1_500_000);
     assert_eq!(up.mean().millibytes(), 1_500_250);
     let down = own.sampler(Some(Rounding::TruncBytes), 1460).unwrap();
-    assert_eq!(
-        (at(&down, "0.25"), at(&down, "0.5"), at(&down, "0.75")),
-        (500, 1_000, 2_000)
-    );
+    assert_eq!((at(&down, "0.25"), at(&down, "0.5"), at(&down, "0.75")), (500, 1_000, 2_000));
     // ½ · 1000 · ½ + 2000 · ½
     assert_eq!(down.linear_mean().millibytes(), 1_250_000);
 }
@@ -270,10 +213,7 @@ fn a_first_knot_above_zero_follows_the_rule() {
 fn a_jump_at_one_probability_takes_the_smaller_size_there() {
     let own = Distribution::parse("100 0\n200 0.5\n900 0.5\n1000 1").unwrap();
     let sampler = own.sampler(None, 1460).unwrap();
-    assert_eq!(
-        (at(&sampler, "0.5"), at(&sampler, "0.500000000000000001")),
-        (200, 901)
-    );
+    assert_eq!((at(&sampler, "0.5"), at(&sampler, "0.500000000000000001")), (200, 901));
     assert_eq!(sampler.linear_mean().millibytes(), 550_000);
 }
 
@@ -282,12 +222,7 @@ fn draws_follow_the_distribution() {
     let sampler = sampler(Table::WebSearch, Rounding::CeilBytes);
     let mut rng = Rng::new(1, 0);
     let draws: Vec<u64> = (0..100_000).map(|_| sampler.draw(&mut rng)).collect();
-    for (size, share) in [
-        (10_000, 0.15),
-        (80_000, 0.53),
-        (1_000_000, 0.7),
-        (10_000_000, 0.97),
-    ] {
+    for (size, share) in [(10_000, 0.15), (80_000, 0.53), (1_000_000, 0.7), (10_000_000, 0.97)] {
         let count = draws.iter().filter(|&&bytes| bytes <= size).count();
         let count = f64::from(u32::try_from(count).unwrap());
         // Four standard errors of at most 0.0016.
@@ -317,10 +252,7 @@ fn a_bad_table_names_line_column_and_fault() {
     assert_eq!(fault("0 0\n5 nan\n6 1"), (2, "cdf", Fault::NotANumber));
     assert_eq!(fault("0 0\nNaN 1"), (2, "size", Fault::NotANumber));
     assert_eq!(fault("0 0\n5.5 1"), (2, "size", Fault::NotWhole));
-    assert_eq!(
-        fault("0 0\n10000 15\n20000 100"),
-        (2, "cdf", Fault::TooLarge)
-    );
+    assert_eq!(fault("0 0\n10000 15\n20000 100"), (2, "cdf", Fault::TooLarge));
     assert_eq!(fault("0 0\n1e16 1"), (2, "size", Fault::TooLarge));
     assert_eq!(fault("9 0\n5 1"), (2, "size", Fault::BelowPrevious));
     assert_eq!(fault("0 0.5\n5 0.4\n6 1"), (2, "cdf", Fault::BelowPrevious));
@@ -342,47 +274,23 @@ fn tables_may_be_written_in_many_ways() {
         "\t0\t0\n1000   .5\n2000\t1",
         "0 0\n1000 0.50000000000000000000001\n2000 1",
     ] {
-        assert_eq!(
-            Distribution::parse(text).as_ref(),
-            Ok(&expected),
-            "{text:?}"
-        );
+        assert_eq!(Distribution::parse(text).as_ref(), Ok(&expected), "{text:?}");
     }
 }
 
 #[test]
 fn sizes_are_settings_that_read_back() {
-    for text in [
-        "web-search",
-        "hadoop-packets",
-        "28KB",
-        "3KB..60KB",
-        "0 0; 10000 0.15; 30000 1",
-    ] {
+    for text in ["web-search", "hadoop-packets", "28KB", "3KB..60KB", "0 0; 10000 0.15; 30000 1"] {
         assert_eq!(Sizes::read(text).unwrap().write(), text);
     }
     assert_eq!(Sizes::read("28000B"), Ok(Sizes::fixed(Bytes(28_000))));
     let uniform = Sizes::read("3KB..60KB").unwrap().distribution();
     let sampler = uniform.sampler(None, 1460).unwrap();
-    assert_eq!(
-        (sampler.quantile(0, 1), sampler.quantile(1, 2)),
-        (3_000, 31_500)
-    );
+    assert_eq!((sampler.quantile(0, 1), sampler.quantile(1, 2)), (3_000, 31_500));
     assert_eq!(sampler.quantile(1, 1), 60_000);
-    for text in [
-        "",
-        "websearch",
-        "60KB..3KB",
-        "0B",
-        "0 0; 5 0.5",
-        "1..2",
-        "2000000GB",
-    ] {
+    for text in ["", "websearch", "60KB..3KB", "0B", "0 0; 5 0.5", "1..2", "2000000GB"] {
         let error = Sizes::read(text).unwrap_err().to_string();
-        assert!(
-            error.contains("web-search") && error.contains("3KB..60KB"),
-            "{error}"
-        );
+        assert!(error.contains("web-search") && error.contains("3KB..60KB"), "{error}");
     }
 }
 

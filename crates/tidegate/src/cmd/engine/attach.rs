@@ -31,10 +31,7 @@ pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<Verdict, Erro
     // Files were named from there.
     std::env::set_current_dir(&state.directory).map_err(|error| cannot(&error))?;
     let cli = Cli::try_parse_from(&state.arguments).map_err(|error| cannot(&error))?;
-    let target = Target {
-        out: Some(folder),
-        resume: true,
-    };
+    let target = Target { out: Some(folder), resume: true };
     match cli.command {
         None => {
             let mut main = cli.main;
@@ -45,10 +42,7 @@ pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<Verdict, Erro
         }
         Some(Command::Run(mut run)) => {
             run.running.target = target;
-            let recorded = Recorded {
-                trace: run.trace,
-                capture: None,
-            };
+            let recorded = Recorded { trace: run.trace, capture: None };
             run::run(&run.files, &run.running, &run.on, &recorded, output)
         }
         Some(Command::Reproduce(mut reproduce)) => {

@@ -1,9 +1,6 @@
 //! Follows tasks until all shards are there: shows how far they are, and submits again what was lost.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "the program's edge: it waits for other machines"
-)]
+#![expect(clippy::disallowed_methods, reason = "the program's edge: it waits for other machines")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -119,9 +116,7 @@ impl<'a> Follower<'a> {
             Target::Shared => vec![self.home.folder().to_owned()],
             Target::Own => {
                 let shards = self.state.shards();
-                shards
-                    .map(|shard| self.part.join(format!("shards/{shard}")))
-                    .collect()
+                shards.map(|shard| self.part.join(format!("shards/{shard}"))).collect()
             }
         }
     }
@@ -138,12 +133,8 @@ impl<'a> Follower<'a> {
             self.reports.remove(&shard);
             *self.state.attempts.entry(shard).or_insert(0) += 1;
         }
-        let job = Job {
-            name: self.work.name,
-            part: &self.part,
-            home: self.home,
-            state: &self.state,
-        };
+        let job =
+            Job { name: self.work.name, part: &self.part, home: self.home, state: &self.state };
         let id = self.engine.submit(&job, shards)?;
         self.state.jobs.push(id);
         self.home.keep(&self.state)
@@ -165,8 +156,7 @@ impl<'a> Follower<'a> {
         let shards = self.state.shards();
         self.forgiven = shards.filter(|&shard| known.is_cancelled(shard)).collect();
         if !failed.is_empty() {
-            self.output
-                .say(&format!("{} again", count(failed.len(), "task")));
+            self.output.say(&format!("{} again", count(failed.len(), "task")));
             self.submit(&failed)?;
         }
         Ok(())
@@ -210,10 +200,8 @@ impl<'a> Follower<'a> {
             let still = self.look(&mut wrong);
             let is_cancelled =
                 |shard: &u32| known.is_cancelled(*shard) && !self.forgiven.contains(shard);
-            let (cancelled, lost): (Vec<u32>, Vec<u32>) = lost
-                .into_iter()
-                .filter(|shard| still.contains(shard))
-                .partition(is_cancelled);
+            let (cancelled, lost): (Vec<u32>, Vec<u32>) =
+                lost.into_iter().filter(|shard| still.contains(shard)).partition(is_cancelled);
             wrong.extend(cancelled.into_iter().map(|shard| (shard, Wrong::Cancelled)));
             self.requeue(lost, &mut wrong, board)?;
         }
@@ -255,10 +243,7 @@ impl<'a> Follower<'a> {
         let done = self.reports.values().map(|report| report.done).sum();
         let steps: u64 = self.reports.values().map(|report| report.steps).sum();
         let most = self.work.seconds.len() as u64 * STEPS;
-        let ended = self
-            .reports
-            .values()
-            .filter(|report| report.ended.is_some());
+        let ended = self.reports.values().filter(|report| report.ended.is_some());
         let ended = ended.count();
         let running = self.reports.len() - ended;
         let waiting = self.state.shards as usize - self.reports.len();
@@ -276,18 +261,15 @@ impl<'a> Follower<'a> {
         board: &Board,
     ) -> Result<(), Error> {
         let attempts = |shard: &u32| self.state.attempts.get(shard).copied().unwrap_or(0);
-        let (again, gone): (Vec<u32>, Vec<u32>) = lost
-            .into_iter()
-            .partition(|shard| attempts(shard) < ATTEMPTS);
+        let (again, gone): (Vec<u32>, Vec<u32>) =
+            lost.into_iter().partition(|shard| attempts(shard) < ATTEMPTS);
         wrong.extend(gone.into_iter().map(|shard| (shard, Wrong::Lost)));
         if again.is_empty() {
             return Ok(());
         }
         let (first, tasks) = (again[0], count(again.len(), "task"));
         board.suspend(|| {
-            self.output.say(&format!(
-                "{tasks} lost, shard {first} first: submitted again"
-            ));
+            self.output.say(&format!("{tasks} lost, shard {first} first: submitted again"));
         });
         self.submit(&again)
     }
@@ -340,10 +322,7 @@ impl<'a> Follower<'a> {
 fn tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(3)..];
     if last.is_empty() {
         return format!(", and said nothing in {}", log.display());

@@ -61,10 +61,7 @@ fn beside(folder: &Path) -> PathBuf {
 impl Home {
     pub(super) fn of(folder: &Path) -> Result<Self, Error> {
         let folder = std::path::absolute(folder).map_err(unwritten(folder))?;
-        Ok(Self {
-            path: beside(&folder),
-            folder,
-        })
+        Ok(Self { path: beside(&folder), folder })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -151,10 +148,7 @@ impl State {
         };
         let (arguments, directory) = match earlier {
             Some(earlier) => (earlier.arguments, earlier.directory),
-            None => (
-                text(embed::arguments()),
-                std::env::current_dir().map_err(lost)?,
-            ),
+            None => (text(embed::arguments()), std::env::current_dir().map_err(lost)?),
         };
         Ok(Self {
             program: text(embed::program().map_err(nowhere)?),

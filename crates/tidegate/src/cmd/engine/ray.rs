@@ -141,10 +141,7 @@ impl Engine for Ray {
         let path = self.home.join(format!("{id}.json"));
         let text = serde_json::to_vec(&order).map_err(Error::new)?;
         job.home.write(&path, &text)?;
-        let first = Beat {
-            beat: 0,
-            open: shards.iter().copied().collect(),
-        };
+        let first = Beat { beat: 0, open: shards.iter().copied().collect() };
         let text = serde_json::to_vec(&first).map_err(Error::new)?;
         job.home.write(&self.state(&id), &text)?;
         let log = self.home.join(format!("{id}.txt"));

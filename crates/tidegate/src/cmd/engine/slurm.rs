@@ -32,9 +32,7 @@ impl Slurm {
                  hint: others are passed on to sbatch, such as --partition=short or --time=30"
             )));
         }
-        Ok(Self {
-            options: options.to_vec(),
-        })
+        Ok(Self { options: options.to_vec() })
     }
 }
 
@@ -181,10 +179,7 @@ mod tests {
 
     #[test]
     fn variables_are_left_to_the_shell_and_nothing_else() {
-        assert_eq!(
-            shell("/a b/$SLURM_ARRAY_TASK_ID.json"),
-            "'/a b/'\"$SLURM_ARRAY_TASK_ID\".json"
-        );
+        assert_eq!(shell("/a b/$SLURM_ARRAY_TASK_ID.json"), "'/a b/'\"$SLURM_ARRAY_TASK_ID\".json");
         assert_eq!(shell(CORES), "\"${SLURM_CPUS_PER_TASK:-1}\"");
         assert_eq!(shell("$HOME"), "'$HOME'");
     }
@@ -194,11 +189,8 @@ mod tests {
         let found =
             known("1 COMPLETED\n2 RUNNING\n3 CANCELLED\n4 PENDING\nN/A FAILED\n5 TIMEOUT\n");
         assert_eq!(found.open, BTreeSet::from([2, 4]));
-        let cancelled = |known: &Known| {
-            (1..7)
-                .filter(|&n| known.is_cancelled(n))
-                .collect::<Vec<_>>()
-        };
+        let cancelled =
+            |known: &Known| (1..7).filter(|&n| known.is_cancelled(n)).collect::<Vec<_>>();
         assert_eq!(cancelled(&found), [3]);
         let found = known("1 FAILED\n2 RUNNING\nN/A CANCELLED\n");
         assert_eq!(cancelled(&found), [3, 4, 5, 6]);

@@ -39,9 +39,7 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(file: &Path) -> Self {
         let name = file.display().to_string();
-        let folder = file
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let path = match (folder.map(std::env::set_current_dir), file.file_name()) {
             (Some(Ok(())), Some(name)) => name.into(),
             _ => file.into(),
@@ -193,11 +191,7 @@ impl Reader {
                 }
             }
         })?;
-        Ok(Self {
-            requests,
-            ready,
-            used,
-        })
+        Ok(Self { requests, ready, used })
     }
 
     /// Asks for the file to be read; once is enough if it was asked for before.

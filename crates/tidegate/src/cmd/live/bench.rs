@@ -19,10 +19,7 @@ pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error>
         return soak(span, output);
     }
     let seconds = arguments.span.as_ns().saturating_mul(6) / 1_000_000_000;
-    output.say(&format!(
-        "about {} s; nothing else should run meanwhile",
-        seconds + 2
-    ));
+    output.say(&format!("about {} s; nothing else should run meanwhile", seconds + 2));
     let report = bench::measure(arguments.span).map_err(Error::new)?;
     if output.json {
         output.print_json(&report)?;
@@ -77,11 +74,7 @@ fn soak(span: Span, output: Output) -> Result<Verdict, Error> {
             minute.chaos.failed_scrapes
         ));
     }
-    Ok(if broken.count() == 0 {
-        Verdict::Good
-    } else {
-        Verdict::Bad
-    })
+    Ok(if broken.count() == 0 { Verdict::Good } else { Verdict::Bad })
 }
 
 fn soak_line(minute: &Minute) -> String {
@@ -170,10 +163,7 @@ fn steady_table(measured: &Steady) -> String {
 /// In parts of a thousand.
 fn tell_stolen(text: &mut String, stolen: u64) {
     let (whole, tenth) = (stolen / 10, stolen % 10);
-    _ = writeln!(
-        text,
-        "processor time stolen by a hypervisor: {whole}.{tenth} %"
-    );
+    _ = writeln!(text, "processor time stolen by a hypervisor: {whole}.{tenth} %");
 }
 
 /// With two digits.
@@ -197,11 +187,7 @@ fn table(report: &Report) -> String {
         ("1518 B, bridge", report.large.bridge),
     ];
     for (name, row) in rows {
-        let Forwarded {
-            offered_per_second,
-            received_per_second,
-            processor_ns_per_frame,
-        } = row;
+        let Forwarded { offered_per_second, received_per_second, processor_ns_per_frame } = row;
         let cost = processor_ns_per_frame.map_or_else(|| "-".into(), |cost| cost.to_string());
         _ = writeln!(
             text,
@@ -221,10 +207,7 @@ fn table(report: &Report) -> String {
         let parts = [times.p50_ns, times.p99_ns, times.p999_ns, times.max_ns];
         parts.map(microseconds)
     };
-    _ = writeln!(
-        text,
-        "\nmicroseconds             p50       p99     p99.9       max"
-    );
+    _ = writeln!(text, "\nmicroseconds             p50       p99     p99.9       max");
     let rows = [
         ("lateness, shaped", &shaped.lateness),
         ("round trip, switch", &report.round_trip),

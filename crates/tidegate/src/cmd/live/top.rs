@@ -22,20 +22,14 @@ pub(crate) fn top(arguments: &Top, output: Output) -> Result<Verdict, Error> {
         let text = endpoint::fetch(arguments.at);
         let text = text.map_err(|error| {
             let hint = "hint: `tidegate live run FILE` says where it listens; --at takes that";
-            Error::new(format!(
-                "no switch answers at {}: {error}\n{hint}",
-                arguments.at
-            ))
+            Error::new(format!("no switch answers at {}: {error}\n{hint}", arguments.at))
         })?;
         if output.json {
             output.print(&format!("{text}\n"))?;
         } else {
             let sample = Sample::read(&text);
             let sample = sample.map_err(|error| {
-                Error::new(format!(
-                    "what answers at {} is no switch: {error}",
-                    arguments.at
-                ))
+                Error::new(format!("what answers at {} is no switch: {error}", arguments.at))
             })?;
             let table = view::table(before.as_ref(), &sample, output.paint);
             let between = match shown {

@@ -71,16 +71,9 @@ impl Port {
     fn state(&self) -> &'static str {
         match self {
             Self { is_up: false, .. } => " down",
-            Self {
-                is_blocked: true, ..
-            } => " block",
-            Self {
-                stalled_ns: STALLED_NS..,
-                ..
-            } => " stall",
-            Self {
-                is_looping: true, ..
-            } => " loop",
+            Self { is_blocked: true, .. } => " block",
+            Self { stalled_ns: STALLED_NS.., .. } => " stall",
+            Self { is_looping: true, .. } => " loop",
             _ => "",
         }
     }
@@ -202,10 +195,7 @@ mod tests {
     fn rates_are_since_the_view_before_and_fit_80_columns() {
         let (before, now) = (sample(1_000_000_000, 1_000), sample(3_000_000_000, 201_000));
         let text = table(Some(&before), &now, Paint::Plain);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "up 3 s, 2 ports, 2 stations");
         // 200,000 packets of 1250 bytes in two seconds.
@@ -251,9 +241,6 @@ mod tests {
         let numbers = [99_999, 100_000, 9_999_999, 10_000_000, 50_000_000_000];
         assert_eq!(numbers.map(short), ["99999", "100k", "9999k", "10M", "50G"]);
         let times = [999, 1_500, 99_900_000, 250_000_000, 3_000_000_000];
-        assert_eq!(
-            times.map(time),
-            ["999 ns", "1.50 µs", "99.9 ms", "250 ms", "3 s"]
-        );
+        assert_eq!(times.map(time), ["999 ns", "1.50 µs", "99.9 ms", "250 ms", "3 s"]);
     }
 }

@@ -12,9 +12,7 @@ pub(super) fn merged<'a>(warnings: impl Iterator<Item = (&'a str, &'a str)>) -> 
     let mut found: Vec<(Vec<Range<'a>>, Vec<&'a str>)> = Vec::new();
     for (label, text) in warnings {
         let pieces = pieces(text);
-        let same = found
-            .iter_mut()
-            .find(|(others, _)| is_same(others, &pieces));
+        let same = found.iter_mut().find(|(others, _)| is_same(others, &pieces));
         match same {
             Some((ranges, labels)) => {
                 for (range, piece) in ranges.iter_mut().zip(pieces) {
@@ -43,10 +41,7 @@ struct Range<'a> {
 
 impl<'a> Range<'a> {
     const fn of(piece: &'a str) -> Self {
-        Self {
-            least: piece,
-            most: piece,
-        }
+        Self { least: piece, most: piece }
     }
 
     fn extend(&mut self, piece: &'a str) {

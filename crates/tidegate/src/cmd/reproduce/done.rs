@@ -80,9 +80,7 @@ impl Done {
         let folder = page.with_extension("");
         let cannot = |error: std::io::Error| {
             let (page, folder) = (page.display(), folder.display());
-            Error::new(format!(
-                "cannot write {page} with what is in {folder}: {error}"
-            ))
+            Error::new(format!("cannot write {page} with what is in {folder}: {error}"))
         };
         let is_known = |id: &str| library::file(id).is_some();
         let (mut left_out, mut own) = (self.others.clone(), Vec::new());
@@ -92,9 +90,7 @@ impl Done {
                 left_out.push(id.clone());
             }
             if left_out.contains(id) {
-                output.warn(&format!(
-                    "{id} has other settings, and is not put on the page"
-                ));
+                output.warn(&format!("{id} has other settings, and is not put on the page"));
             } else if is_known(id) {
                 own.push(measured);
             }
@@ -124,10 +120,7 @@ impl Done {
             title: format!("{}: what became of its main claims", paper.name),
             claims: (paper.answered(&self.figures).into_iter())
                 .map(|answered| {
-                    let row = Row {
-                        note: Some(answered.cause),
-                        ..answered.finding.row()
-                    };
+                    let row = Row { note: Some(answered.cause), ..answered.finding.row() };
                     (answered.figure, row)
                 })
                 .collect(),

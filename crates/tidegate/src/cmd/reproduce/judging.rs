@@ -30,10 +30,7 @@ pub(super) struct Note {
 
 impl Note {
     pub(super) fn new(entry: &Entry, version: Version) -> Self {
-        Self {
-            figure: entry.figure.id.clone(),
-            version: version.name().to_owned(),
-        }
+        Self { figure: entry.figure.id.clone(), version: version.name().to_owned() }
     }
 
     pub(super) fn write(&self, folder: &Folder) -> Result<(), Error> {
@@ -50,9 +47,7 @@ impl Note {
         let text = reading::bytes(&file, reading::MADE).map_err(|error| wrong(&error))?;
         let note: Self = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         let versions = [Version::Full, Version::Quick];
-        let found = versions
-            .into_iter()
-            .find(|version| version.name() == note.version);
+        let found = versions.into_iter().find(|version| version.name() == note.version);
         found.ok_or_else(|| wrong(&format!("there is no version `{}`", note.version)))
     }
 }
@@ -68,10 +63,7 @@ pub(super) struct Results {
 impl Results {
     pub(super) fn of(comparison: Comparison) -> Self {
         let missing = comparison.missing().into_iter().map(str::to_owned);
-        Self {
-            missing: missing.collect(),
-            records: comparison.records,
-        }
+        Self { missing: missing.collect(), records: comparison.records }
     }
 
     fn missing(&self) -> Vec<&str> {
@@ -81,9 +73,7 @@ impl Results {
     /// Reads a folder, of which not a single run need be finished.
     fn read(folder: &Folder) -> Result<Self, Error> {
         let finished = folder.finished();
-        let records = finished
-            .iter()
-            .map(|id| folder.read(id).map_err(Error::new));
+        let records = finished.iter().map(|id| folder.read(id).map_err(Error::new));
         let planned = folder.manifest().runs.iter();
         let missing = planned.filter(|run| !finished.contains(&run.id));
         Ok(Self {
@@ -139,10 +129,7 @@ pub(super) fn measure(
     let missing = |index: usize| missing.get(index).map_or(&[][..], Vec::as_slice);
     let trials = entry.trials.iter().zip(trials).enumerate();
     let trials = trials.map(|(index, (tried, results))| {
-        let runs = Runs {
-            records: &results.records,
-            unfinished: missing(index + 1),
-        };
+        let runs = Runs { records: &results.records, unfinished: missing(index + 1) };
         (runs, command(name, version, &tried.trial.set))
     });
     let others = of_others(entry, root)?;
@@ -153,14 +140,9 @@ pub(super) fn measure(
         whole = own.records.iter().cloned().chain(others).collect();
         &whole
     };
-    let own = Runs {
-        records,
-        unfinished: missing(0),
-    };
+    let own = Runs { records, unfinished: missing(0) };
     let trials: Vec<_> = trials.collect();
-    Ok(Measurements::new(
-        entry, version, revision, made_by, own, &trials,
-    ))
+    Ok(Measurements::new(entry, version, revision, made_by, own, &trials))
 }
 
 /// Judges what a folder holds of some figures; those that need no runs are of the version that was asked for.

@@ -53,11 +53,8 @@ pub(super) fn run_all(
     arguments: &Reproduce,
     output: Output,
 ) -> Result<Done, Error> {
-    let asked = Asked {
-        figures: names.to_vec(),
-        quick: arguments.quick,
-        set: arguments.set.clone(),
-    };
+    let asked =
+        Asked { figures: names.to_vec(), quick: arguments.quick, set: arguments.set.clone() };
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
     let is_new = arguments.share.shard.is_some() || engine::is_taken(&folder);
@@ -69,9 +66,7 @@ pub(super) fn run_all(
     }
     let mut done = Done::new(&folder, env!("TIDEGATE_REVISION"));
     // All files are read before the first is run: a mistake in the last one is reported at once.
-    let planned = names
-        .iter()
-        .map(|name| plan(name, version, arguments, &done, output));
+    let planned = names.iter().map(|name| plan(name, version, arguments, &done, output));
     let mut planned = planned.collect::<Result<Vec<_>, Error>>()?;
     share_out(&mut planned, &done.folder, arguments)?;
     let is_filled = match arguments.engine.elsewhere() {
@@ -88,21 +83,13 @@ pub(super) fn run_all(
     };
     let others = Others::of(&arguments.share);
     let claim = Claim::take(&done.folder, others)?;
-    let wanted = planned
-        .into_iter()
-        .zip(names)
-        .map(|((entry, command, jobs), name)| {
-            // A shard has no folder for figures of which it runs nothing: there may be a thousand shards.
-            let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
-            let parts = parts.map(|job| open(job, &entry, version, arguments));
-            let parts = parts.collect::<Result<Vec<_>, Error>>()?;
-            Ok(Wanted {
-                name: name.clone(),
-                entry,
-                command,
-                parts,
-            })
-        });
+    let wanted = planned.into_iter().zip(names).map(|((entry, command, jobs), name)| {
+        // A shard has no folder for figures of which it runs nothing: there may be a thousand shards.
+        let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
+        let parts = parts.map(|job| open(job, &entry, version, arguments));
+        let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Wanted { name: name.clone(), entry, command, parts })
+    });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
     write_asked(&done.folder, &asked)?;
     let _claim = claim.or_taken(&done.folder, others)?;
@@ -258,9 +245,7 @@ fn execute(
     };
     let lacking = |part: &Part| part.job.lacking(&part.folder);
     let runs = parts().map(|(_, part)| lacking(part)).sum();
-    let jobs = arguments
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok());
+    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let plans = parts().map(|(_, part)| (part.job.asked(), lacking(part)));
     output.say(&format!(
@@ -273,9 +258,7 @@ fn execute(
     ));
     let asked = parts().map(|(_, part)| part.job.asked().len()).sum();
     let board = Board::new(runs, output).told(arguments.share.status.as_deref(), asked);
-    let bars: Vec<Bars<'_>> = parts()
-        .map(|(_, part)| Bars::new(&part.folder, &board))
-        .collect();
+    let bars: Vec<Bars<'_>> = parts().map(|(_, part)| Bars::new(&part.folder, &board)).collect();
     let commands: Vec<_> = parts()
         .map(|(_, part)| {
             |experiment: &Experiment| {
@@ -312,11 +295,7 @@ fn execute(
             judging.finish(number);
         }
     }
-    let queue = Queue {
-        sweeps: &sweeps,
-        jobs,
-        interrupt: &run::INTERRUPT,
-    };
+    let queue = Queue { sweeps: &sweeps, jobs, interrupt: &run::INTERRUPT };
     queue.run(|number, ended| judging.end_part(figures[number], ended));
     // A figure that is compared with others is judged when all of them are there.
     for (number, figure) in wanted.iter().enumerate() {
@@ -368,10 +347,7 @@ impl Wanted {
 
 impl Open {
     fn new(wanted: &Wanted) -> Mutex<Self> {
-        Mutex::new(Self {
-            left: wanted.parts.len(),
-            failed: Vec::new(),
-        })
+        Mutex::new(Self { left: wanted.parts.len(), failed: Vec::new() })
     }
 }
 
@@ -415,21 +391,14 @@ impl Judging<'_> {
     }
 
     fn judge(&self, figure: &Wanted, failed: &[String]) -> Result<(), Error> {
-        let Wanted {
-            name,
-            entry,
-            command,
-            parts,
-        } = figure;
+        let Wanted { name, entry, command, parts } = figure;
         let mut results = Vec::new();
         for part in parts {
             let comparison = Comparison::of(vec![part.folder.clone()], None)?;
             comparison.write(&part.job.path.join(report::PAGE), None)?;
             results.push(Results::of(comparison));
         }
-        let stalled = results
-            .iter()
-            .flat_map(|results| run::stalled(&results.records));
+        let stalled = results.iter().flat_map(|results| run::stalled(&results.records));
         let stalled = stalled.map(|failed| format!("{}: {}", failed.run, failed.why));
         let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
         let root = lock(&self.done).folder.clone();

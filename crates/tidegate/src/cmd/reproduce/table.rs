@@ -11,9 +11,8 @@ use crate::output::Paint;
 pub(super) fn figure(judged: &Judged, paint: Paint, screen: usize) -> String {
     let id = paint.code(&judged.id);
     let mut out = String::from("\n");
-    for (place, line) in folded(&judged.title, screen.saturating_sub(width(&id) + 2))
-        .iter()
-        .enumerate()
+    for (place, line) in
+        folded(&judged.title, screen.saturating_sub(width(&id) + 2)).iter().enumerate()
     {
         let (begin, line) = (" ".repeat(width(&id)), paint.bold(line));
         let begin = if place == 0 { &id } else { &begin };
@@ -48,14 +47,9 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
     let is_left_out = |claim: &&Finding| claim.verdict == Verdict::NotRun && claim.unfinished == 0;
     let (left_out, claims): (Vec<&Finding>, Vec<&Finding>) =
         judged.claims.iter().partition(is_left_out);
-    let rows = claims.iter().map(|claim| {
-        [
-            claim.claim.clone(),
-            claim.paper.clone(),
-            claim.shown(),
-            claim.answer(),
-        ]
-    });
+    let rows = claims
+        .iter()
+        .map(|claim| [claim.claim.clone(), claim.paper.clone(), claim.shown(), claim.answer()]);
     let head = ["claim", "paper", "measured", "verdict"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
     let widest = |column: usize| {
@@ -66,11 +60,7 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
     let needed = numbers.iter().sum::<usize>() + 2 * numbers.len();
     // Where the numbers leave too little, each claim has a line of its own above them.
     let is_stacked = needed + LEAST_CLAIM > screen;
-    let room = if is_stacked {
-        screen
-    } else {
-        (screen - needed).min(widest(0))
-    };
+    let room = if is_stacked { screen } else { (screen - needed).min(widest(0)) };
     for (number, row) in rows.iter().enumerate() {
         let verdict = number.checked_sub(1).map(|at| claims[at].verdict);
         let verdict = match verdict {
@@ -83,11 +73,7 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
         if needed > screen {
             // Not even the numbers fit on a line: each has its own.
             for cell in cells {
-                lines.extend(
-                    folded(cell, screen - 2)
-                        .iter()
-                        .map(|line| format!("  {line}")),
-                );
+                lines.extend(folded(cell, screen - 2).iter().map(|line| format!("  {line}")));
             }
         } else {
             let cells = cells.into_iter().zip(numbers);

@@ -49,12 +49,8 @@ pub(crate) fn choose(
         break;
     }
     newest.ok_or_else(|| {
-        let text = format!(
-            "there is nothing to go on with: {} does not exist",
-            home.join(name).display()
-        );
-        Error::new(format!(
-            "{text}\nhint: name the folder with --out, or leave --resume out"
-        ))
+        let text =
+            format!("there is nothing to go on with: {} does not exist", home.join(name).display());
+        Error::new(format!("{text}\nhint: name the folder with --out, or leave --resume out"))
     })
 }

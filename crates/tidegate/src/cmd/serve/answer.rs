@@ -81,17 +81,11 @@ fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for three in bytes.chunks(3) {
-        let bits = three
-            .iter()
-            .fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
+        let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));
         let bits = bits << (8 * (3 - three.len()));
         for place in 0..4 {
             let letter = LETTERS[bits >> (18 - 6 * place) & 63];
-            out.push(if place > three.len() {
-                '='
-            } else {
-                char::from(letter)
-            });
+            out.push(if place > three.len() { '=' } else { char::from(letter) });
         }
     }
     out
@@ -100,20 +94,11 @@ fn base64(bytes: &[u8]) -> String {
 impl Answer {
     /// A page that says why something is not there.
     pub(super) fn missing(text: String) -> Self {
-        Self {
-            status: "404 Not Found",
-            ..Self::page(Policy::Own, text)
-        }
+        Self { status: "404 Not Found", ..Self::page(Policy::Own, text) }
     }
 
     fn new(kind: &'static str, policy: Policy, bytes: Vec<u8>) -> Self {
-        Self {
-            status: "200 OK",
-            kind,
-            policy,
-            header: None,
-            body: Body::Bytes(bytes),
-        }
+        Self { status: "200 OK", kind, policy, header: None, body: Body::Bytes(bytes) }
     }
 
     pub(super) fn text(status: &'static str, text: &str) -> Self {
@@ -123,11 +108,7 @@ impl Answer {
     }
 
     pub(super) fn json(value: &Value) -> Self {
-        Self::new(
-            "application/json",
-            Policy::Closed,
-            value.to_string().into_bytes(),
-        )
+        Self::new("application/json", Policy::Closed, value.to_string().into_bytes())
     }
 
     pub(super) fn page(policy: Policy, html: String) -> Self {
@@ -151,18 +132,12 @@ impl Answer {
 
     pub(super) fn events(follower: Follower) -> Self {
         let closed = Self::new("text/event-stream", Policy::Closed, Vec::new());
-        Self {
-            body: Body::Events(Box::new(follower)),
-            ..closed
-        }
+        Self { body: Body::Events(Box::new(follower)), ..closed }
     }
 
     pub(super) fn simulation(simulation: Simulation) -> Self {
         let closed = Self::new("application/octet-stream", Policy::Closed, Vec::new());
-        Self {
-            body: Body::Simulation(simulation),
-            ..closed
-        }
+        Self { body: Body::Simulation(simulation), ..closed }
     }
 
     /// The lines before the body.
@@ -210,13 +185,9 @@ mod tests {
 
     #[test]
     fn no_policy_allows_scripts_that_are_written_into_a_page() {
-        for policy in [
-            Policy::Closed,
-            Policy::Own,
-            Policy::Playground,
-            Policy::Document,
-            Policy::Results,
-        ] {
+        for policy in
+            [Policy::Closed, Policy::Own, Policy::Playground, Policy::Document, Policy::Results]
+        {
             let text = policy.text();
             assert!(text.starts_with("default-src 'none'"), "{text}");
             assert!(!text.contains("unsafe-inline"), "{text}");

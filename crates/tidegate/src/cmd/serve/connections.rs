@@ -45,12 +45,7 @@ impl Connections {
         let number = table.next;
         table.next += 1;
         table.asking.insert(number, stream);
-        Ok(Connection {
-            all: self,
-            number,
-            is_answered: false,
-            is_follower: false,
-        })
+        Ok(Connection { all: self, number, is_answered: false, is_follower: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -110,28 +105,19 @@ mod tests {
         let mut first = all.take(&stream).unwrap();
         assert!(first.admit());
         let silent: Vec<_> = (0..=ASKING).map(|_| open()).collect();
-        let mut taken: Vec<_> = silent
-            .iter()
-            .map(|(_, stream)| all.take(stream).unwrap())
-            .collect();
+        let mut taken: Vec<_> =
+            silent.iter().map(|(_, stream)| all.take(stream).unwrap()).collect();
         // The first of those that were silent is closed, and no other.
         let (client, _) = &mut silent.into_iter().next().unwrap();
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
         assert!(!taken[0].admit() && taken[1].admit());
         assert_eq!(all.lock().asking.len(), ASKING - 1);
-        let admitted = taken[2..]
-            .iter_mut()
-            .filter_map(|one| one.admit().then_some(()));
+        let admitted = taken[2..].iter_mut().filter_map(|one| one.admit().then_some(()));
         assert_eq!(admitted.count(), ANSWERED - 2, "there is room for so many");
-        let following = taken
-            .iter_mut()
-            .filter_map(|one| one.follow().then_some(()));
+        let following = taken.iter_mut().filter_map(|one| one.follow().then_some(()));
         assert_eq!(following.count(), FOLLOWERS);
         drop((first, taken));
         let table = all.lock();
-        assert_eq!(
-            (table.asking.len(), table.answered, table.followers),
-            (0, 0, 0)
-        );
+        assert_eq!((table.asking.len(), table.answered, table.followers), (0, 0, 0));
     }
 }

@@ -105,10 +105,7 @@ impl Follower {
             match Folder::open(&self.path) {
                 Ok(folder) => self.folder = Some(folder),
                 Err(_) if process.is_running => {
-                    return Progress {
-                        process,
-                        ..Progress::default()
-                    };
+                    return Progress { process, ..Progress::default() };
                 }
                 Err(error) => {
                     return Progress {

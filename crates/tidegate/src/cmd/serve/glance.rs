@@ -43,9 +43,7 @@ impl Glances {
             Arc::clone(slots.entry(path.to_owned()).or_default())
         };
         // Results that somebody has damaged may be what a panic is about.
-        let mut slot = slot
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slot = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let folder = Folder::open(path).map_err(|error| error.to_string())?;
         let of = folder.finished();
         if let Some(glance) = slot.as_ref().filter(|glance| glance.of == of) {

@@ -51,11 +51,7 @@ impl Guard {
             port: address.port(),
             is_loopback,
             names: names.to_vec(),
-            token: if is_loopback {
-                None
-            } else {
-                Some(Token::new()?)
-            },
+            token: if is_loopback { None } else { Some(Token::new()?) },
         })
     }
 
@@ -108,10 +104,7 @@ impl Guard {
                     Answer::text("415 Unsupported Media Type", "this takes application/json")
                 })
             }
-            _ => Some(Answer::text(
-                "405 Method Not Allowed",
-                "there is only GET, HEAD and POST",
-            )),
+            _ => Some(Answer::text("405 Method Not Allowed", "there is only GET, HEAD and POST")),
         }
     }
 
@@ -125,9 +118,7 @@ impl Guard {
             None if self.port == 80 => host,
             None => return false,
         };
-        let bare = name
-            .strip_prefix('[')
-            .and_then(|name| name.strip_suffix(']'));
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
         let is_known = |known: &str| known.eq_ignore_ascii_case(name);
         match bare.unwrap_or(name).parse::<IpAddr>() {
             Ok(address) if bare.is_some() == address.is_ipv6() => {
@@ -156,9 +147,7 @@ impl Guard {
         let bearer = request.header("authorization");
         let bearer = bearer.and_then(|given| given.strip_prefix("Bearer "));
         let cookies = request.header("cookie").unwrap_or_default();
-        let cookies = cookies
-            .split(';')
-            .filter_map(|pair| pair.trim().split_once('='));
+        let cookies = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
         let kept = cookies.filter_map(|(key, value)| (key == name).then_some(value));
         let is_known = bearer.into_iter().chain(kept).any(|given| token.is(given));
         let why =
@@ -187,10 +176,7 @@ mod tests {
 
     #[test]
     fn hosts_are_addresses_localhost_and_names_that_were_given() {
-        let (near, far) = (
-            guard("127.0.0.1:7117", &[]),
-            guard("0.0.0.0:7117", &["lab.example"]),
-        );
+        let (near, far) = (guard("127.0.0.1:7117", &[]), guard("0.0.0.0:7117", &["lab.example"]));
         for (host, is_near, is_far) in [
             ("127.0.0.1:7117", true, true),
             ("localhost:7117", true, true),
@@ -217,10 +203,7 @@ mod tests {
 
     #[test]
     fn elsewhere_one_has_to_know_the_token() {
-        let guard = Guard {
-            token: Some(Token::of("secret".into())),
-            ..guard("0.0.0.0:80", &[])
-        };
+        let guard = Guard { token: Some(Token::of("secret".into())), ..guard("0.0.0.0:80", &[]) };
         assert_eq!(guard.invitation(), "?token=secret");
         let status = |path: &str, line: &str| {
             let text = format!("GET {path} HTTP/1.1\r\nHost: 10.0.0.1:80\r\n{line}\r\n");
@@ -237,10 +220,7 @@ mod tests {
         let answer = guard.refusal(&request(text)).unwrap();
         assert_eq!(answer.status, "303 See Other");
         let header = answer.header.unwrap();
-        assert!(
-            header.starts_with("Location: /evil.example/\r\n"),
-            "{header}"
-        );
+        assert!(header.starts_with("Location: /evil.example/\r\n"), "{header}");
         assert!(header.contains("HttpOnly; SameSite=Lax"), "{header}");
     }
 

@@ -57,10 +57,7 @@ fn talk(
 ) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let limit = Instant::now() + PATIENCE;
-    let mut slow = Slow {
-        stream: &stream,
-        limit,
-    };
+    let mut slow = Slow { stream: &stream, limit };
     let request = Request::read(&mut slow)?;
     let with_body = !matches!(&request, Ok(request) if request.method == "HEAD");
     let refusal = match &request {
@@ -70,10 +67,7 @@ fn talk(
     let mut answer = match (&request, refusal) {
         (Ok(request), None) if connection.admit() => site.answer(request),
         (_, Some(refused)) => refused,
-        _ => Answer::text(
-            "503 Service Unavailable",
-            "too many requests at once: try again",
-        ),
+        _ => Answer::text("503 Service Unavailable", "too many requests at once: try again"),
     };
     if let Body::Simulation(simulation) = answer.body {
         let Some(bytes) = simulation.answer(&|| is_gone(&stream)) else {
@@ -190,10 +184,7 @@ impl Request {
         };
         let target = head.path.unwrap_or_default();
         // No address has others, and a browser takes a backslash for a slash.
-        if !target
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
-        {
+        if !target.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
             return Err(NO_REQUEST);
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -250,10 +241,7 @@ impl Request {
 
     /// The values of a name in the query.
     pub(super) fn asked(&self, name: &str) -> impl Iterator<Item = &str> {
-        let pairs = self
-            .query
-            .split('&')
-            .filter_map(|pair| pair.split_once('='));
+        let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter_map(move |(key, value)| (key == name).then_some(value))
     }
 }
@@ -297,17 +285,11 @@ mod tests {
     fn a_body_is_as_long_as_its_head_says_and_not_too_long() {
         let body = |text: &str| read(text.as_bytes()).map(|read| read.map(|request| request.body));
         let head = "POST / HTTP/1.1\r\nContent-Length: ";
-        assert_eq!(
-            body(&format!("{head}3\r\n\r\nabcd")),
-            Some(Ok(b"abc".to_vec()))
-        );
+        assert_eq!(body(&format!("{head}3\r\n\r\nabcd")), Some(Ok(b"abc".to_vec())));
         assert_eq!(body(&format!("{head}3\r\n\r\nab")), None);
         assert_eq!(body("POST / HTTP/1.1\r\n\r\nabc"), Some(Ok(Vec::new())));
         let status = |text: &str| body(text).unwrap().unwrap_err().0;
-        assert_eq!(
-            status(&format!("{head}{}\r\n\r\n", BODY + 1)),
-            "413 Content Too Large"
-        );
+        assert_eq!(status(&format!("{head}{}\r\n\r\n", BODY + 1)), "413 Content Too Large");
         let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         assert_eq!(status(chunked), "411 Length Required");
         let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(HEAD));

@@ -64,11 +64,7 @@ fn links(up: &str) -> String {
         ("docs/reproduction.html", "Published figures"),
         ("docs/scenario.html", "Scenario files"),
     ] {
-        let up = if path.is_empty() && up.is_empty() {
-            "./"
-        } else {
-            up
-        };
+        let up = if path.is_empty() && up.is_empty() { "./" } else { up };
         _ = write!(out, r#"<a href="{up}{path}">{name}</a>"#);
     }
     out
@@ -83,11 +79,7 @@ pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground:
              browser: see a queue breathe.</p></section>\n",
         );
     } else {
-        _ = writeln!(
-            body,
-            "<p class=\"warning\">{}</p>",
-            escaped(playground::NONE)
-        );
+        _ = writeln!(body, "<p class=\"warning\">{}</p>", escaped(playground::NONE));
     }
     body.push_str(
         "<section><h2>Reference</h2><ul><li><a href=\"docs/scenario.html\">Scenario files</a>: every key\
@@ -110,10 +102,7 @@ pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground:
         }
         let name = escaped(entry.name);
         let line = escaped(&entry.line);
-        _ = write!(
-            body,
-            "<li><a href=\"explain/{name}.html\">{name}</a>: {line}"
-        );
+        _ = write!(body, "<li><a href=\"explain/{name}.html\">{name}</a>: {line}");
     }
     body.push_str("</ul></section>\n");
     let links = match results {
@@ -184,12 +173,7 @@ fn row(out: &mut String, name: &str, item: &Item) {
 
 /// How far a folder is, and what came out so far.
 pub(super) fn watch(watched: &Watched<'_>) -> String {
-    let Watched {
-        path,
-        progress,
-        glance,
-        is_read_only,
-    } = watched;
+    let Watched { path, progress, glance, is_read_only } = watched;
     let folder = Folder::open(path);
     let (title, facts) = match &folder {
         Err(_) => (path.display().to_string(), String::new()),
@@ -319,10 +303,7 @@ pub(super) fn plan() -> String {
     body.push_str("</select></label> <label>Answer <select id=\"emit\"><option value=\"\">thresholds and why</option>");
     for dialect in Dialect::ALL {
         let (name, title) = (dialect.name(), escaped(dialect.title()));
-        _ = write!(
-            body,
-            "<option value=\"{name}\">configuration for {title}</option>"
-        );
+        _ = write!(body, "<option value=\"{name}\">configuration for {title}</option>");
     }
     body.push_str(
         "</select></label></p>\n<label for=\"text\">The network, as TOML</label>\n\

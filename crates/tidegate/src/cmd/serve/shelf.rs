@@ -65,11 +65,7 @@ impl Shelf {
         Ok(Self {
             home: home.unwrap_or(&usual).clone(),
             is_home_shown,
-            roots: if named.is_empty() {
-                vec![usual]
-            } else {
-                named.to_vec()
-            },
+            roots: if named.is_empty() { vec![usual] } else { named.to_vec() },
             named: Mutex::default(),
         })
     }
@@ -169,8 +165,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
 
 /// The page of a figure, in the folder of a reproduction.
 pub(super) fn is_page_of_figure(path: &str) -> bool {
-    path.strip_suffix("/report.html")
-        .is_some_and(|figure| library::ids().contains(&figure))
+    path.strip_suffix("/report.html").is_some_and(|figure| library::ids().contains(&figure))
 }
 
 #[cfg(test)]

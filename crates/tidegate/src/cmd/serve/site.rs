@@ -117,16 +117,8 @@ impl Site {
         }
         let reproduction = catalogue::text("reproduction.md");
         for (path, title, text) in [
-            (
-                "docs/scenario.html",
-                "Scenario files",
-                &*tidegate_scenario::reference(),
-            ),
-            (
-                "docs/reproduction.html",
-                "Published figures, run again",
-                reproduction,
-            ),
+            ("docs/scenario.html", "Scenario files", &*tidegate_scenario::reference()),
+            ("docs/reproduction.html", "Published figures, run again", reproduction),
         ] {
             self.add(path, &document(title, &markdown::html(text)));
         }
@@ -134,10 +126,7 @@ impl Site {
             ("assets/report.css", STYLE),
             ("assets/serve.css", include_str!("page/serve.css")),
             ("assets/serve.js", include_str!("page/serve.js")),
-            (
-                "assets/icon.svg",
-                include_str!("../../../../web/page/icon.svg"),
-            ),
+            ("assets/icon.svg", include_str!("../../../../web/page/icon.svg")),
         ] {
             self.add(path, text);
         }
@@ -273,11 +262,7 @@ impl Site {
         Some(match shelf::read(&path, file) {
             Ok(bytes) => Answer::file(file, Policy::Results, bytes),
             Err(why) => {
-                let up = if file == "index.html" {
-                    "../../"
-                } else {
-                    "../../../"
-                };
+                let up = if file == "index.html" { "../../" } else { "../../../" };
                 let why = format!("{why}\nIt is written when all figures are judged.");
                 Answer::missing(pages::words(name, up, &why))
             }
@@ -354,8 +339,6 @@ impl Site {
                 done.map(|()| json!({}))
             }
         };
-        Some(Answer::json(
-            &result.unwrap_or_else(|why| json!({ "error": why })),
-        ))
+        Some(Answer::json(&result.unwrap_or_else(|why| json!({ "error": why }))))
     }
 }

@@ -303,7 +303,7 @@ impl Studies {
     fn refuse_read_only(&self) -> Result<(), Refusal> {
         if self.bounds.is_read_only {
             return Err(
-                "nothing can be started or stopped here: it is served --read-only".to_owned(),
+                "nothing can be started or stopped here: it is served --read-only".to_owned()
             );
         }
         Ok(())
@@ -342,10 +342,8 @@ impl Studies {
             .stderr(errors);
         let child = command.spawn().map_err(cannot)?;
         if let Some(pid) = pid(&child) {
-            let memory = Rlimit {
-                current: Some(self.bounds.memory),
-                maximum: Some(self.bounds.memory),
-            };
+            let memory =
+                Rlimit { current: Some(self.bounds.memory), maximum: Some(self.bounds.memory) };
             // A system without the call has no such bound.
             let _ = prlimit(Some(pid), Resource::As, memory);
         }
@@ -405,10 +403,7 @@ impl Study {
     /// Keeps what it says.
     fn listen(&self, errors: Option<impl Read>) {
         let Some(errors) = errors else { return };
-        for line in BufReader::new(errors.take(LONGEST))
-            .lines()
-            .map_while(Result::ok)
-        {
+        for line in BufReader::new(errors.take(LONGEST)).lines().map_while(Result::ok) {
             let mut said = lock(&self.said);
             said.push_back(line);
             if said.len() > LINES {
@@ -427,26 +422,17 @@ impl Study {
                     State::Running { stopped, .. } => stopped.map(|(_, why)| why),
                     State::Ended { stopped, .. } => stopped,
                 };
-                *state = State::Ended {
-                    status: over.ok().flatten(),
-                    stopped,
-                };
+                *state = State::Ended { status: over.ok().flatten(), stopped };
                 return;
             }
             let now = Instant::now();
             let state = *lock(&self.state);
             match state {
-                State::Running {
-                    stopped: Some((since, _)),
-                    ..
-                } if now > since + GRACE => {
+                State::Running { stopped: Some((since, _)), .. } if now > since + GRACE => {
                     // It is over in a moment, or was.
                     let _ = lock(&self.process).kill();
                 }
-                State::Running {
-                    stopped: None,
-                    until,
-                } if now > until => {
+                State::Running { stopped: None, until } if now > until => {
                     self.ask_to_stop(Why::Late);
                 }
                 _ => {}
@@ -484,48 +470,34 @@ impl Study {
         };
         let minutes = time.as_secs() / 60;
         let said = match state {
-            State::Running {
-                stopped: Some(_), ..
-            } => "stopping; what is finished is kept".to_owned(),
+            State::Running { stopped: Some(_), .. } => {
+                "stopping; what is finished is kept".to_owned()
+            }
             State::Running { .. } => last,
-            State::Ended {
-                stopped: Some(Why::Asked),
-                ..
-            } => "stopped; what is finished is kept".to_owned(),
-            State::Ended {
-                stopped: Some(Why::Late),
-                ..
-            } => {
+            State::Ended { stopped: Some(Why::Asked), .. } => {
+                "stopped; what is finished is kept".to_owned()
+            }
+            State::Ended { stopped: Some(Why::Late), .. } => {
                 format!(
                     "stopped after {minutes} minutes, which is the limit; what is finished is kept"
                 )
             }
-            State::Ended {
-                status: Some(status),
-                ..
-            } if status.success() => String::new(),
-            State::Ended {
-                status: Some(status),
-                ..
-            } if status.code().is_none() => {
+            State::Ended { status: Some(status), .. } if status.success() => String::new(),
+            State::Ended { status: Some(status), .. } if status.code().is_none() => {
                 format!("{}\nthe program was ended from outside: {status}", all())
             }
             State::Ended { .. } => all(),
         };
-        Shown {
-            is_running: matches!(state, State::Running { .. }),
-            said: said.trim().to_owned(),
-        }
+        Shown { is_running: matches!(state, State::Running { .. }), said: said.trim().to_owned() }
     }
 }
 
 /// That nothing else goes on.
 fn refuse_others(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal> {
     match studies.iter().find(|(_, study)| study.is_running()) {
-        Some((folder, _)) => Err(format!(
-            "{} is being run: wait for it, or stop it",
-            folder.display()
-        )),
+        Some((folder, _)) => {
+            Err(format!("{} is being run: wait for it, or stop it", folder.display()))
+        }
         None => Ok(()),
     }
 }
@@ -571,12 +543,7 @@ pub(super) fn problems(checked: &Value) -> Refusal {
     let line = |problem: &Problem| {
         let place = problem.line.map(|line| format!("line {line}: "));
         let help = problem.help.as_ref().map(|help| format!("\n  {help}"));
-        format!(
-            "{}{}{}",
-            place.unwrap_or_default(),
-            problem.message,
-            help.unwrap_or_default()
-        )
+        format!("{}{}{}", place.unwrap_or_default(), problem.message, help.unwrap_or_default())
     };
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -28,11 +28,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
     let mut pairs = Vec::new();
     for (number, experiment) in plan.iter().enumerate() {
         let Experiment { label, seed, .. } = experiment;
-        output.say(&format!(
-            "{} of {}: {label}, seed {seed}",
-            number + 1,
-            plan.len()
-        ));
+        output.say(&format!("{} of {}: {label}, seed {seed}", number + 1, plan.len()));
         let congestion = arguments.congestion.as_deref();
         let pair =
             live::twin(experiment, congestion, &INTERRUPT).map_err(|failure| match failure {
@@ -43,11 +39,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
             output.warn("interrupted: what is finished follows");
             break;
         };
-        let pair = Pair {
-            label: label.clone(),
-            seed: *seed,
-            lines,
-        };
+        let pair = Pair { label: label.clone(), seed: *seed, lines };
         if !output.json {
             output.print(&table(&pair, output.paint))?;
         }
@@ -60,23 +52,14 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
     if output.json {
         output.print_json(&pairs)?;
     }
-    Ok(if is_whole {
-        Verdict::Good
-    } else {
-        Verdict::Bad
-    })
+    Ok(if is_whole { Verdict::Good } else { Verdict::Bad })
 }
 
 fn table(pair: &Pair, paint: Paint) -> String {
-    let head = format!(
-        "{:<40}{:>12}{:>12}{:>8}",
-        pair.label, "live", "simulated", "ratio"
-    );
+    let head = format!("{:<40}{:>12}{:>12}{:>8}", pair.label, "live", "simulated", "ratio");
     let mut text = format!("{}\n", paint.bold(&head));
     for line in &pair.lines {
-        let ratio = line
-            .ratio()
-            .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let ratio = line.ratio().map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
         _ = writeln!(
             text,
             "{:<40.40}{:>12.1}{:>12.1}{ratio:>8}",

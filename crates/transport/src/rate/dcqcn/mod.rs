@@ -250,30 +250,18 @@ impl Config {
             return Err(ConfigError::out_of_range("gain", self.gain, "2^-32 to 1"));
         }
         if self.byte_counter == Some(Bytes(0)) {
-            return Err(ConfigError::out_of_range(
-                "byte_counter",
-                "0B",
-                "above zero, or none",
-            ));
+            return Err(ConfigError::out_of_range("byte_counter", "0B", "above zero, or none"));
         }
         if self.min_rate > line {
             let allowed = "at most the line rate";
-            return Err(ConfigError::out_of_range(
-                "min_rate",
-                self.min_rate,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("min_rate", self.min_rate, allowed));
         }
         if self.payload == 0 {
             return Err(ConfigError::out_of_range("payload", 0, "at least 1"));
         }
         if self.payload.checked_add(self.overhead).is_none() {
             let allowed = "a packet below 4 GiB";
-            return Err(ConfigError::out_of_range(
-                "overhead",
-                self.overhead,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("overhead", self.overhead, allowed));
         }
         if self.ack_every == 0 {
             return Err(ConfigError::out_of_range("ack_every", 0, "at least 1"));

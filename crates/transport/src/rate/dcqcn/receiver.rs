@@ -142,9 +142,9 @@ impl Receiver {
 
     fn report_gap(&mut self, now: Time) {
         let again = match self.nacked {
-            Some((gap, at)) if gap == self.expected => self
-                .nack_interval
-                .is_some_and(|interval| now - at >= interval),
+            Some((gap, at)) if gap == self.expected => {
+                self.nack_interval.is_some_and(|interval| now - at >= interval)
+            }
             _ => true,
         };
         if again {

@@ -123,8 +123,7 @@ impl Sender {
         self.stats.packets += 1;
         self.stats.again_bytes += self.highest.min(end).saturating_sub(offset);
         self.highest = self.highest.max(end);
-        self.retransmit_at
-            .get_or_insert(now + self.retransmit_timeout);
+        self.retransmit_at.get_or_insert(now + self.retransmit_timeout);
         let wire = len + self.overhead;
         // HPCC3 spaces packets by the rate at which the earlier one left; time lost to others on
         // the link is not made up for.

@@ -118,24 +118,15 @@ fn steps(stage_rule: StageRule, bytes: usize, timer: u64) -> Vec<u64> {
     for i in 1..=timer {
         targets.push(target(&mut limiter, us(55 * i)));
     }
-    targets
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0]) / M)
-        .collect()
+    targets.windows(2).map(|pair| (pair[1] - pair[0]) / M).collect()
 }
 
 #[test]
 fn the_phase_depends_on_both_stages() {
     // Byte stages 1 to 6, then time stages 1 to 6, with F = 2.
     let steps_of = |rule| steps(rule, 6, 6);
-    assert_eq!(
-        steps_of(StageRule::Above),
-        [0, 1, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400]
-    );
-    assert_eq!(
-        steps_of(StageRule::AtLeast),
-        [0, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400, 500]
-    );
+    assert_eq!(steps_of(StageRule::Above), [0, 1, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400]);
+    assert_eq!(steps_of(StageRule::AtLeast), [0, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400, 500]);
     assert_eq!(
         steps_of(StageRule::CountLast),
         [0, 0, 1, 100, 100, 100, 100, 100, 100, 100, 100, 100]
@@ -148,10 +139,7 @@ fn the_phase_depends_on_both_stages() {
 
 #[test]
 fn the_byte_counter_expires_at_its_size_and_starts_with_the_first_cut() {
-    let config = Config {
-        byte_counter: Some(Bytes(3_000)),
-        ..Config::default()
-    };
+    let config = Config { byte_counter: Some(Bytes(3_000)), ..Config::default() };
     let mut limiter = limiter(&config, 40);
     limiter.on_sent(2_999, us(0));
     limiter.on_cnp(us(0));
@@ -164,11 +152,7 @@ fn the_byte_counter_expires_at_its_size_and_starts_with_the_first_cut() {
     after(2_999);
     limiter.on_cnp(us(1));
     limiter.on_sent(1, us(1));
-    assert_eq!(
-        rate(&mut limiter, us(1)),
-        17_500 * M,
-        "a cut begins it again too"
-    );
+    assert_eq!(rate(&mut limiter, us(1)), 17_500 * M, "a cut begins it again too");
 }
 
 #[test]
@@ -265,11 +249,7 @@ fn the_rate_stops_at_the_least_and_at_the_line() {
     // 39.9 Gb/s in steps of 40 Mb/s take about a thousand timers of 55 µs.
     assert!(rate(&mut limiter, Time::from_ms(50)) < 40 * G);
     assert_eq!(rate(&mut limiter, Time::from_ms(60)), 40 * G);
-    assert_eq!(
-        limiter.alpha(Time::from_secs(1)),
-        Alpha::default(),
-        "α decays to nothing"
-    );
+    assert_eq!(limiter.alpha(Time::from_secs(1)), Alpha::default(), "α decays to nothing");
     assert_eq!(rate(&mut limiter, Time::MAX), 40 * G);
     assert_eq!(limiter.alpha(Time::MAX), Alpha::default());
     limiter.on_cnp(Time::MAX);
@@ -296,10 +276,7 @@ fn asking_often_gives_the_same_rate_as_asking_once() {
             for _ in 0..rng.next_u32() % 8 {
                 now += Span::from_ns(u64::from(rng.next_u32() % 40_000));
                 let rate = often.rate(now).as_bps();
-                assert!(
-                    (config.min_rate.as_bps()..=100 * G).contains(&rate),
-                    "{name}"
-                );
+                assert!((config.min_rate.as_bps()..=100 * G).contains(&rate), "{name}");
                 assert!(often.target(now).as_bps() >= rate, "{name}");
                 assert!(often.alpha(now) <= Alpha::ONE, "{name}");
             }
@@ -317,67 +294,22 @@ fn the_profiles_are_those_of_the_fact_sheet() {
     // steps of HPCC3 are twice those at 25 Gb/s: 5 and 50 Mb/s.
     let names = ["paper", "rdma3", "hpcc3", "hpcc3-paper", "hpcc3-config"];
     let table = [
-        (
-            "feedback",
-            ["cnp", "cnp-polled", "ack-echo", "ack-echo", "ack-echo"],
-        ),
+        ("feedback", ["cnp", "cnp-polled", "ack-echo", "ack-echo", "ack-echo"]),
         ("cnp_interval", ["50us"; 5]),
-        (
-            "alpha_rule",
-            ["per-cnp", "per-cnp", "slotted", "slotted", "slotted"],
-        ),
+        ("alpha_rule", ["per-cnp", "per-cnp", "slotted", "slotted", "slotted"]),
         ("alpha_interval", ["55us", "55us", "1us", "50us", "1us"]),
         ("initial_alpha", ["1", "1/2", "1", "1", "1"]),
         ("gain", ["1/256"; 5]),
-        (
-            "cut_order",
-            [
-                "cut-first",
-                "raise-first",
-                "cut-first",
-                "cut-first",
-                "cut-first",
-            ],
-        ),
+        ("cut_order", ["cut-first", "raise-first", "cut-first", "cut-first", "cut-first"]),
         ("decrease_interval", ["none", "none", "4us", "50us", "4us"]),
-        (
-            "target_rule",
-            [
-                "always",
-                "always",
-                "after-increase",
-                "after-increase",
-                "after-increase",
-            ],
-        ),
-        (
-            "increase_interval",
-            ["55us", "60us", "300us", "55us", "900us"],
-        ),
+        ("target_rule", ["always", "always", "after-increase", "after-increase", "after-increase"]),
+        ("increase_interval", ["55us", "60us", "300us", "55us", "900us"]),
         ("byte_counter", ["10MB", "300MB", "none", "none", "none"]),
         ("fast_recovery", ["5", "5", "1", "1", "1"]),
-        (
-            "stage_rule",
-            [
-                "above",
-                "at-least",
-                "count-last",
-                "count-last",
-                "count-last",
-            ],
-        ),
-        (
-            "additive_increase",
-            ["40Mbps", "40Mbps", "10Mbps", "10Mbps", "50Mbps"],
-        ),
-        (
-            "hyper_increase",
-            ["200Mbps", "200Mbps", "100Mbps", "100Mbps", "100Mbps"],
-        ),
-        (
-            "min_rate",
-            ["100Mbps", "100Mbps", "1Gbps", "1Gbps", "100Mbps"],
-        ),
+        ("stage_rule", ["above", "at-least", "count-last", "count-last", "count-last"]),
+        ("additive_increase", ["40Mbps", "40Mbps", "10Mbps", "10Mbps", "50Mbps"]),
+        ("hyper_increase", ["200Mbps", "200Mbps", "100Mbps", "100Mbps", "100Mbps"]),
+        ("min_rate", ["100Mbps", "100Mbps", "1Gbps", "1Gbps", "100Mbps"]),
         ("payload", ["1000"; 5]),
         ("overhead", ["62", "30", "48", "48", "48"]),
         ("ack_every", ["1"; 5]),
@@ -391,11 +323,7 @@ fn the_profiles_are_those_of_the_fact_sheet() {
     for (i, name) in names.into_iter().enumerate() {
         let config = Profile::read(name).unwrap().config(Rate::from_gbps(50));
         for (field, values) in table {
-            assert_eq!(
-                config.value(field).as_deref(),
-                Some(values[i]),
-                "{name}: {field}"
-            );
+            assert_eq!(config.value(field).as_deref(), Some(values[i]), "{name}: {field}");
         }
     }
     assert_eq!(Profile::NAMES.len(), names.len());
@@ -419,22 +347,10 @@ fn impossible_parameters_are_named() {
     };
     assert_eq!(error(|c| c.cnp_interval = Span::ZERO), "cnp_interval");
     assert_eq!(error(|c| c.alpha_interval = Span::ZERO), "alpha_interval");
-    assert_eq!(
-        error(|c| c.decrease_interval = Some(Span::ZERO)),
-        "decrease_interval"
-    );
-    assert_eq!(
-        error(|c| c.increase_interval = Span::ZERO),
-        "increase_interval"
-    );
-    assert_eq!(
-        error(|c| c.retransmit_timeout = Span::ZERO),
-        "retransmit_timeout"
-    );
-    assert_eq!(
-        error(|c| c.initial_alpha = ratio(257, 256)),
-        "initial_alpha"
-    );
+    assert_eq!(error(|c| c.decrease_interval = Some(Span::ZERO)), "decrease_interval");
+    assert_eq!(error(|c| c.increase_interval = Span::ZERO), "increase_interval");
+    assert_eq!(error(|c| c.retransmit_timeout = Span::ZERO), "retransmit_timeout");
+    assert_eq!(error(|c| c.initial_alpha = ratio(257, 256)), "initial_alpha");
     assert_eq!(error(|c| c.gain = Ratio::ZERO), "gain");
     assert_eq!(error(|c| c.gain = ratio(2, 1)), "gain");
     assert_eq!(error(|c| c.byte_counter = Some(Bytes(0))), "byte_counter");
@@ -442,11 +358,7 @@ fn impossible_parameters_are_named() {
     assert_eq!(error(|c| c.payload = 0), "payload");
     assert_eq!(error(|c| c.overhead = u32::MAX), "overhead");
     assert_eq!(error(|c| c.ack_every = 0), "ack_every");
-    let whole = Config {
-        gain: Ratio::ONE,
-        min_rate: line,
-        ..Config::default()
-    };
+    let whole = Config { gain: Ratio::ONE, min_rate: line, ..Config::default() };
     assert_eq!(whole.check(line), Ok(()));
     assert!(Sender::new(&whole, bps(1)).is_err());
     assert!(Receiver::new(&whole, bps(1)).is_err());
@@ -459,23 +371,11 @@ fn pair(config: &Config) -> (Sender, Receiver) {
 }
 
 fn answer(kind: Kind, offset: u64) -> Packet {
-    Packet {
-        offset,
-        len: 0,
-        kind,
-        ecn: Ecn::NotEct,
-        echo: false,
-        last: false,
-        again: false,
-    }
+    Packet { offset, len: 0, kind, ecn: Ecn::NotEct, echo: false, last: false, again: false }
 }
 
 fn data(offset: u64, len: u32, ecn: Ecn) -> Packet {
-    Packet {
-        len,
-        ecn,
-        ..answer(Kind::Data, offset)
-    }
+    Packet { len, ecn, ..answer(Kind::Data, offset) }
 }
 
 #[test]
@@ -485,10 +385,7 @@ fn packets_leave_at_the_rate_from_line_rate_on() {
     sender.write(2_500);
     assert_eq!(sender.poll_timeout(), Some(Time::ZERO));
     let first = sender.poll_packet(us(1)).unwrap();
-    assert_eq!(
-        (first.offset, first.len, first.last, first.again),
-        (0, 1_000, false, false)
-    );
+    assert_eq!((first.offset, first.len, first.last, first.again), (0, 1_000, false, false));
     assert_eq!((first.kind, first.ecn), (Kind::Data, Ecn::Ect0));
     // 1062 bytes at 10 Gb/s take 849.6 ns.
     let next = us(1) + Span::from_ps(849_600);
@@ -515,9 +412,7 @@ fn a_nack_sends_the_sender_back_and_old_or_wild_answers_are_ignored() {
     let mut now = Time::ZERO;
     let mut send = |sender: &mut Sender| {
         now += Span::from_us(1);
-        sender
-            .poll_packet(now)
-            .map(|packet| (packet.offset, packet.again))
+        sender.poll_packet(now).map(|packet| (packet.offset, packet.again))
     };
     for i in 0..4 {
         assert_eq!(send(&mut sender), Some((i * 1_000, false)));
@@ -549,11 +444,7 @@ fn a_lost_tail_is_sent_again_after_the_timeout() {
     sender.poll_packet(us(1)).unwrap();
     sender.on_packet(&answer(Kind::Ack, 1_000), us(10));
     let deadline = us(10) + Span::from_ms(4);
-    assert_eq!(
-        sender.poll_timeout(),
-        Some(deadline),
-        "progress starts the timer again"
-    );
+    assert_eq!(sender.poll_timeout(), Some(deadline), "progress starts the timer again");
     sender.on_packet(&answer(Kind::Ack, 1_000), us(20));
     assert_eq!(sender.poll_timeout(), Some(deadline), "an old ACK does not");
     sender.on_timeout(deadline - Span::from_ps(1));
@@ -568,9 +459,7 @@ fn a_receiver_acknowledges_in_order_data_and_reports_each_gap_once() {
     let (_, mut receiver) = pair(&Config::default());
     let mut reply = |offset, len, now| {
         receiver.on_packet(&data(offset, len, Ecn::Ect0), now);
-        let reply = receiver
-            .poll_packet()
-            .map(|packet| (packet.kind, packet.offset));
+        let reply = receiver.poll_packet().map(|packet| (packet.kind, packet.offset));
         assert_eq!(receiver.poll_packet(), None);
         reply
     };
@@ -578,54 +467,25 @@ fn a_receiver_acknowledges_in_order_data_and_reports_each_gap_once() {
     assert_eq!(reply(2_000, 1_000, us(1)), Some((Kind::Nack, 1_000)));
     assert_eq!(reply(3_000, 1_000, us(2)), None);
     assert_eq!(reply(4_000, 1_000, us(500)), None);
-    assert_eq!(
-        reply(5_000, 1_000, us(501)),
-        Some((Kind::Nack, 1_000)),
-        "500 µs later"
-    );
+    assert_eq!(reply(5_000, 1_000, us(501)), Some((Kind::Nack, 1_000)), "500 µs later");
     assert_eq!(reply(1_000, 1_000, us(502)), Some((Kind::Ack, 2_000)));
-    assert_eq!(
-        reply(3_000, 1_000, us(503)),
-        Some((Kind::Nack, 2_000)),
-        "another gap"
-    );
-    assert_eq!(
-        reply(0, 1_000, us(504)),
-        Some((Kind::Ack, 2_000)),
-        "a duplicate"
-    );
-    assert_eq!(
-        reply(1_500, 1_000, us(505)),
-        Some((Kind::Ack, 2_500)),
-        "an overlap"
-    );
+    assert_eq!(reply(3_000, 1_000, us(503)), Some((Kind::Nack, 2_000)), "another gap");
+    assert_eq!(reply(0, 1_000, us(504)), Some((Kind::Ack, 2_000)), "a duplicate");
+    assert_eq!(reply(1_500, 1_000, us(505)), Some((Kind::Ack, 2_500)), "an overlap");
     assert_eq!(reply(2_500, 0, us(506)), None, "no bytes");
-    assert_eq!(
-        reply(u64::MAX, u32::MAX, us(507)),
-        Some((Kind::Nack, 2_500))
-    );
+    assert_eq!(reply(u64::MAX, u32::MAX, us(507)), Some((Kind::Nack, 2_500)));
     receiver.on_packet(&answer(Kind::Ack, 9), us(508));
-    assert_eq!(
-        (receiver.poll_packet(), receiver.delivered()),
-        (None, 2_500)
-    );
+    assert_eq!((receiver.poll_packet(), receiver.delivered()), (None, 2_500));
 }
 
 #[test]
 fn an_ack_may_wait_for_others_but_not_the_last_one() {
-    let config = Config {
-        ack_every: 3,
-        nack_interval: None,
-        ..Config::default()
-    };
+    let config = Config { ack_every: 3, nack_interval: None, ..Config::default() };
     let (_, mut receiver) = pair(&config);
     let mut acks = Vec::new();
     for i in 0..5 {
         let last = i == 4;
-        let packet = Packet {
-            last,
-            ..data(i * 10, 10, Ecn::Ect0)
-        };
+        let packet = Packet { last, ..data(i * 10, 10, Ecn::Ect0) };
         receiver.on_packet(&packet, us(i));
         acks.push(receiver.poll_packet().map(|packet| packet.offset));
     }
@@ -634,20 +494,14 @@ fn an_ack_may_wait_for_others_but_not_the_last_one() {
     let duplicate = receiver.poll_packet().map(|packet| packet.offset);
     assert_eq!(duplicate, Some(50), "nor one that is sent again");
     receiver.on_packet(&data(60, 10, Ecn::Ect0), us(6));
-    assert_eq!(
-        receiver.poll_packet().map(|packet| packet.kind),
-        Some(Kind::Nack)
-    );
+    assert_eq!(receiver.poll_packet().map(|packet| packet.kind), Some(Kind::Nack));
     receiver.on_packet(&data(70, 10, Ecn::Ect0), Time::from_secs(9));
     assert_eq!(receiver.poll_packet(), None, "each gap is reported once");
 }
 
 /// The times of CNPs, in µs, when packets arrive at the given times, marked or not.
 fn cnps(feedback: Feedback, arrivals: &[(u64, Ecn)]) -> Vec<u64> {
-    let config = Config {
-        feedback,
-        ..Config::default()
-    };
+    let config = Config { feedback, ..Config::default() };
     let (_, mut receiver) = pair(&config);
     let mut times = Vec::new();
     let mut collect = |receiver: &mut Receiver, now: Time| {
@@ -676,33 +530,14 @@ fn cnps(feedback: Feedback, arrivals: &[(u64, Ecn)]) -> Vec<u64> {
 fn the_receiver_sends_at_most_one_cnp_per_interval() {
     let (ce, ect) = (Ecn::Ce, Ecn::Ect0);
     // At once; then at the end of each interval of 50 µs that saw a mark.
-    let marks = [
-        (10, ce),
-        (20, ce),
-        (59, ce),
-        (61, ect),
-        (200, ce),
-        (250, ce),
-    ];
+    let marks = [(10, ce), (20, ce), (59, ce), (61, ect), (200, ce), (250, ce)];
     assert_eq!(cnps(Feedback::Cnp, &marks), [10, 60, 200, 250]);
     assert_eq!(cnps(Feedback::Cnp, &[(10, ect), (20, ect)]), []);
     // Polls at 10, 60, 110, 160, 210, 260, …
-    let marks = [
-        (10, ect),
-        (20, ce),
-        (59, ce),
-        (61, ect),
-        (200, ce),
-        (210, ce),
-        (399, ce),
-    ];
+    let marks = [(10, ect), (20, ce), (59, ce), (61, ect), (200, ce), (210, ce), (399, ce)];
     assert_eq!(cnps(Feedback::CnpPolled, &marks), [60, 210, 260, 410]);
     assert_eq!(cnps(Feedback::CnpPolled, &[(10, ce), (11, ect)]), [10]);
-    assert_eq!(
-        cnps(Feedback::Cnp, &[(10, ce), (60, ce)]),
-        [10, 60],
-        "its length has passed"
-    );
+    assert_eq!(cnps(Feedback::Cnp, &[(10, ce), (60, ce)]), [10, 60], "its length has passed");
 }
 
 #[test]
@@ -718,10 +553,7 @@ fn a_mark_at_the_end_of_the_interval_is_notified_at_once() {
 
 #[test]
 fn an_echo_answers_for_the_packets_since_the_last_answer() {
-    let config = Config {
-        ack_every: 2,
-        ..profile(Profile::Hpcc3, 10)
-    };
+    let config = Config { ack_every: 2, ..profile(Profile::Hpcc3, 10) };
     let (mut sender, mut receiver) = pair(&config);
     let marks = [Ecn::Ect0, Ecn::Ce, Ecn::Ect0, Ecn::Ect0];
     let mut echoes = Vec::new();
@@ -730,10 +562,7 @@ fn an_echo_answers_for_the_packets_since_the_last_answer() {
         echoes.extend(receiver.poll_packet());
     }
     assert_eq!(receiver.poll_timeout(), None);
-    let seen: Vec<_> = echoes
-        .iter()
-        .map(|packet| (packet.offset, packet.echo))
-        .collect();
+    let seen: Vec<_> = echoes.iter().map(|packet| (packet.offset, packet.echo)).collect();
     assert_eq!(seen, [(20, true), (40, false)]);
     sender.write(40);
     sender.poll_packet(us(0)).unwrap();
@@ -783,11 +612,7 @@ impl Channel {
             }
             let next = events.first_key_value().map(|(&(at, _), _)| at);
             let timers = [next, sender.poll_timeout(), receiver.poll_timeout()];
-            let at = timers
-                .into_iter()
-                .flatten()
-                .min()
-                .expect("a flow never stalls");
+            let at = timers.into_iter().flatten().min().expect("a flow never stalls");
             assert!(at >= now || next != Some(at), "time goes on");
             now = now.max(at);
             sender.on_timeout(now);
@@ -823,10 +648,7 @@ impl Channel {
                 }
             }
             let rate = sender.rate(now);
-            assert!(
-                config.min_rate <= rate && rate <= Rate::from_gbps(10),
-                "{self:?}"
-            );
+            assert!(config.min_rate <= rate && rate <= Rate::from_gbps(10), "{self:?}");
             assert!(sender.alpha(now) <= Alpha::ONE, "{self:?}");
             assert!(sender.acked() <= receiver.delivered(), "{self:?}");
             assert!(receiver.delivered() <= total, "{self:?}");
@@ -866,18 +688,10 @@ fn everything_arrives_once_and_in_order_over_any_channel() {
 fn a_clean_channel_repeats_nothing_and_runs_at_line_rate() {
     for name in Profile::NAMES {
         let config = Profile::read(name).unwrap().config(Rate::from_gbps(10));
-        let channel = Channel {
-            seed: 1,
-            loss: 0,
-            mark: 0,
-            delay: Span::from_us(5),
-            jitter: Span::ZERO,
-        };
+        let channel =
+            Channel { seed: 1, loss: 0, mark: 0, delay: Span::from_us(5), jitter: Span::ZERO };
         let mut sender = channel.run(&config, &[1_000_000]);
-        let stats = Stats {
-            packets: 1_000,
-            ..Stats::default()
-        };
+        let stats = Stats { packets: 1_000, ..Stats::default() };
         assert_eq!(sender.stats(), &stats, "{name}");
         assert_eq!(sender.rate(Time::from_secs(1)), Rate::from_gbps(10));
     }

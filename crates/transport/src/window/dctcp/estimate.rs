@@ -104,11 +104,7 @@ impl Estimate {
             return out("gain", config.gain, "above 0, at most 1");
         }
         if config.arithmetic != Arithmetic::Exact && shift(config.gain).is_none() {
-            return out(
-                "gain",
-                config.gain,
-                "1/2^n for n from 0 to 10 with this arithmetic",
-            );
+            return out("gain", config.gain, "1/2^n for n from 0 to 10 with this arithmetic");
         }
         // Fits: the fraction is at most one.
         let initial = config.initial_alpha.of(u64::from(scale(config.arithmetic))) as u32;
@@ -183,10 +179,7 @@ impl Estimate {
 
     /// FreeBSD takes a sample at every congestion signal.
     const fn samples_every_signal(&self) -> bool {
-        matches!(
-            self.window_end,
-            WindowEnd::AfterOrRecovered | WindowEnd::AfterOutsideRecovery
-        )
+        matches!(self.window_end, WindowEnd::AfterOrRecovered | WindowEnd::AfterOutsideRecovery)
     }
 
     /// α as a fraction.
@@ -245,23 +238,13 @@ impl Estimate {
                 self.whole_segments(acked.bytes)
             }
         };
-        let edges = matches!(
-            self.counting,
-            Counting::EdgeBytes | Counting::EdgeBytesAndDuplicates
-        );
+        let edges = matches!(self.counting, Counting::EdgeBytes | Counting::EdgeBytesAndDuplicates);
         // An ACK at once on a change of CE covers the older segment with the newer state: that
         // segment belongs to the state before.
-        let to_before = if edges && acked.echo != self.echoing && bytes > self.mss {
-            self.mss
-        } else {
-            0
-        };
+        let to_before =
+            if edges && acked.echo != self.echoing && bytes > self.mss { self.mss } else { 0 };
         self.total += u64::from(bytes);
-        self.marked += u64::from(if acked.echo {
-            bytes - to_before
-        } else {
-            to_before
-        });
+        self.marked += u64::from(if acked.echo { bytes - to_before } else { to_before });
         self.echoing = acked.echo;
     }
 
@@ -283,10 +266,7 @@ impl Estimate {
     fn exact(&self) -> u32 {
         let one = u128::from(EXACT);
         let (total, marked) = (u128::from(self.total), u128::from(self.marked));
-        let (n, d) = (
-            u128::from(self.gain.numerator()),
-            u128::from(self.gain.denominator()),
-        );
+        let (n, d) = (u128::from(self.gain.numerator()), u128::from(self.gain.denominator()));
         // ((d − n)·α·total + n·marked·1) / (d·total), to nearest. The largest factor is below
         // 2^32·2^31·2^64, which fits 128 bits.
         let sum = (d - n) * u128::from(self.alpha) * total + n * marked * one;

@@ -46,10 +46,7 @@ impl Config {
                 ..Self::freebsd_thesis()
             },
             "freebsd-thesis" => Self::freebsd_thesis(),
-            "linux-3.18" => Self {
-                arithmetic: Arithmetic::Shift10,
-                ..Self::linux_before_5_1()
-            },
+            "linux-3.18" => Self { arithmetic: Arithmetic::Shift10, ..Self::linux_before_5_1() },
             "linux-4.9" => Self::linux_before_5_1(),
             "linux-5.1" => Self {
                 counting: Counting::Delivered,

@@ -98,14 +98,7 @@ fn small_alpha_stalls_in_old_kernels_and_reaches_zero_in_newer_ones() {
 fn cut(name: &str, initial: u32, alpha: Ratio) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = alpha;
-    let mut rule = Dctcp::new(
-        &config,
-        &CwndParams {
-            initial,
-            ..params()
-        },
-    )
-    .unwrap();
+    let mut rule = Dctcp::new(&config, &CwndParams { initial, ..params() }).unwrap();
     rule.begin(&start(MSS, initial));
     // The ACK of nothing new: no sample is taken, so the cut uses α as given.
     let mut echo = ack(1, 10, true);
@@ -189,10 +182,7 @@ fn growth_after_a_cut_differs() {
 
 #[test]
 fn in_freebsd_the_ack_that_cuts_also_grows_the_window() {
-    let params = CwndParams {
-        slow_start: crate::config::SlowStart::UpTo,
-        ..params()
-    };
+    let params = CwndParams { slow_start: crate::config::SlowStart::UpTo, ..params() };
     // α = 0: nothing is cut, and at ssthresh it is still slow start.
     for (name, window) in [("freebsd-thesis", 11_000), ("thesis-plain", 10_000)] {
         let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params).unwrap();
@@ -213,12 +203,7 @@ fn there_is_one_cut_per_window_of_data() {
         })
         .collect();
     // The second cut comes with the ACK that passes segment 10, that is the eleventh; α is 1.
-    assert_eq!(
-        windows,
-        [
-            5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 2500, 2500
-        ]
-    );
+    assert_eq!(windows, [5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 5000, 2500, 2500]);
 }
 
 /// The window and threshold after a loss with ten segments outstanding, at α = 1/4, with an echo
@@ -251,27 +236,15 @@ fn the_reaction_to_loss_differs() {
     assert_eq!(after_loss("linux-4.9", false), (9000, 9000));
     assert_eq!(after_loss("ns3", false), (8750, 8750));
     // After a mark, which cut to 8750 (Linux: 9000; thesis: 8000).
-    assert_eq!(
-        after_loss("rfc8257", true),
-        (5000, 5000),
-        "half of the flight"
-    );
-    assert_eq!(
-        after_loss("ns2", true),
-        (4375, 4375),
-        "half of what the mark left"
-    );
+    assert_eq!(after_loss("rfc8257", true), (5000, 5000), "half of the flight");
+    assert_eq!(after_loss("ns2", true), (4375, 4375), "half of what the mark left");
     assert_eq!(after_loss("linux-4.9", true), (9000, 9000), "no second cut");
     assert_eq!(
         after_loss("linux-5.1", true),
         (4000, 4000),
         "half of the nine segments that the mark left, rounded down"
     );
-    assert_eq!(
-        after_loss("freebsd-thesis", true),
-        (5000, 5000),
-        "half of the window before"
-    );
+    assert_eq!(after_loss("freebsd-thesis", true), (5000, 5000), "half of the window before");
 }
 
 #[test]
@@ -303,11 +276,7 @@ fn the_window_before_a_mark_is_forgotten_with_its_data() {
     let mut rule = rule("freebsd-thesis");
     rule.on_ack(&ack(1, 10, true));
     rule.on_loss(&flight(1, 10));
-    assert_eq!(
-        rule.window(),
-        5000,
-        "half of the ten segments before the mark"
-    );
+    assert_eq!(rule.window(), 5000, "half of the ten segments before the mark");
     rule.on_recovered(Seq(10 * MSS));
     rule.on_loss(&flight(10, 15));
     assert_eq!(rule.window(), 2500, "half of the window as it is");
@@ -331,11 +300,7 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
     assert_eq!(rule.window(), MSS, "{name}");
     let ssthresh = rule.ssthresh();
     rule.on_timeout(&flight(0, 1), Timeout::Repeated);
-    assert_eq!(
-        rule.ssthresh(),
-        ssthresh,
-        "{name}: a repeated timeout keeps ssthresh"
-    );
+    assert_eq!(rule.ssthresh(), ssthresh, "{name}: a repeated timeout keeps ssthresh");
     ssthresh
 }
 
@@ -390,12 +355,8 @@ fn linux_halves_whole_segments() {
 fn counting_differs_on_duplicates() {
     // One duplicate with ECE, then nine ACKs without, up to the end of the first real window.
     let fraction = |counting| {
-        let config = Config {
-            counting,
-            initial_alpha: Ratio::ZERO,
-            gain: Ratio::ONE,
-            ..Config::default()
-        };
+        let config =
+            Config { counting, initial_alpha: Ratio::ZERO, gain: Ratio::ONE, ..Config::default() };
         let mut rule = Dctcp::new(&config, &params()).unwrap();
         rule.begin(&start(MSS, 10 * MSS));
         rule.on_ack(&ack(1, 10, false));
@@ -421,10 +382,7 @@ fn counting_differs_on_duplicates() {
     ] {
         assert!(close(fraction(counting), part(1, 11)), "{counting:?}");
     }
-    assert!(
-        close(fraction(Counting::Delivered), part(1, 21)),
-        "500 of 10 500 bytes"
-    );
+    assert!(close(fraction(Counting::Delivered), part(1, 21)), "500 of 10 500 bytes");
 }
 
 #[test]
@@ -439,10 +397,7 @@ fn an_edge_gives_one_segment_to_the_state_before() {
     rule.on_ack(&ack(1, 10, false));
     // ACKs of two segments each: the ECE on the second is an edge, of 2000 bytes 1000 count as
     // marked; on the third there is no edge, 2000; the fourth is an edge back, 1000 count.
-    let two = |i, echo| Acked {
-        bytes: 2 * MSS,
-        ..ack(i, if i > 10 { 20 } else { 10 }, echo)
-    };
+    let two = |i, echo| Acked { bytes: 2 * MSS, ..ack(i, if i > 10 { 20 } else { 10 }, echo) };
     for (i, echo) in [(3, false), (5, true), (7, true), (9, false), (11, false)] {
         rule.on_ack(&two(i, echo));
     }

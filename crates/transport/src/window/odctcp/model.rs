@@ -105,11 +105,7 @@ impl Model {
     fn sample(&mut self, sent: u64) {
         let (mut total, mut marked) = (0, 0);
         for Sample { bytes, echo } in self.samples.drain(..) {
-            let older = if echo != self.echoed && bytes > MSS {
-                MSS
-            } else {
-                0
-            };
+            let older = if echo != self.echoed && bytes > MSS { MSS } else { 0 };
             total += bytes;
             marked += if echo { bytes - older } else { older };
             self.echoed = echo;
@@ -184,12 +180,7 @@ fn rule(initial_alpha: u64) -> Odctcp {
         credit: Credit::Dropped,
     };
     let mut rule = Odctcp::new(&config, &params).unwrap();
-    rule.begin(&Start {
-        mss: MSS as u32,
-        initial: INITIAL as u32,
-        max: MAX as u32,
-        first: seq(0),
-    });
+    rule.begin(&Start { mss: MSS as u32, initial: INITIAL as u32, max: MAX as u32, first: seq(0) });
     rule
 }
 
@@ -209,11 +200,7 @@ fn connection(seed: u64) {
         while sent < una + u64::from(rule.window()) {
             sent += MSS;
         }
-        let flight = Flight {
-            bytes: (sent - una) as u32,
-            una: seq(una),
-            sent: seq(sent),
-        };
+        let flight = Flight { bytes: (sent - una) as u32, una: seq(una), sent: seq(sent) };
         if below(6) == 0 {
             echo = !echo;
         }
@@ -263,11 +250,7 @@ fn connection(seed: u64) {
                     delivered: bytes as u32,
                     flight: before as u32,
                     echo,
-                    kind: if is_duplicate {
-                        AckKind::Duplicate
-                    } else {
-                        AckKind::Advance
-                    },
+                    kind: if is_duplicate { AckKind::Duplicate } else { AckKind::Advance },
                     phase,
                     may_grow,
                 });

@@ -33,11 +33,7 @@ fn each_register_is_accessed_once_per_packet() {
 }
 
 fn emulated(pipeline: &mut Pipeline, ns: u64) -> u32 {
-    clock(
-        pipeline.clock_low.open(),
-        pipeline.clock_high.open(),
-        Time::from_ns(ns),
-    )
+    clock(pipeline.clock_low.open(), pipeline.clock_high.open(), Time::from_ns(ns))
 }
 
 #[test]
@@ -87,39 +83,23 @@ fn marks_follow_algorithm_1_in_ticks() {
 fn the_table_is_as_fine_as_127_allows() {
     let first = |interval| Divider::new(interval).unwrap().table()[8];
     // 509 / 8 = 63.6 and 1017 / 16 = 63.6 round up to 64.
-    assert_eq!(
-        [508, 509, 1016, 1017, 2032, 2033].map(first),
-        [127, 64, 127, 64, 127, 64]
-    );
+    assert_eq!([508, 509, 1016, 1017, 2032, 2033].map(first), [127, 64, 127, 64, 127, 64]);
     assert_eq!(Divider::new(1).unwrap().scale(), -6);
 }
 
 #[test]
 fn the_table_divides_1000_and_200_as_worked_out() {
     let cases: [(u32, i32, [u8; 8], [u32; 8]); 2] = [
-        (
-            1000,
-            3,
-            [125, 112, 100, 91, 84, 77, 72, 67],
-            [1000, 500, 336, 250, 200, 168, 144, 125],
-        ),
+        (1000, 3, [125, 112, 100, 91, 84, 77, 72, 67], [1000, 500, 336, 250, 200, 168, 144, 125]),
         // 67 / 2 = 33.5 is rounded down.
-        (
-            200,
-            1,
-            [100, 89, 80, 73, 67, 62, 58, 54],
-            [200, 100, 67, 50, 40, 33, 29, 25],
-        ),
+        (200, 1, [100, 89, 80, 73, 67, 62, 58, 54], [200, 100, 67, 50, 40, 33, 29, 25]),
     ];
     for (interval, scale, table, quotients) in cases {
         let divider = Divider::new(interval).unwrap();
         assert_eq!(divider.table()[..8], [0; 8]);
         assert_eq!(divider.table()[8..], table);
         assert_eq!(divider.scale(), scale);
-        assert_eq!(
-            [1, 2, 3, 4, 5, 6, 7, 8].map(|count| divider.divide(count)),
-            quotients
-        );
+        assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|count| divider.divide(count)), quotients);
     }
 }
 
@@ -128,10 +108,7 @@ fn quotients(divider: &Divider, count: u32) -> (f64, f64) {
     let magnitude = count.ilog2();
     let index = (u64::from(count) << 3 >> magnitude) as usize;
     let power = 2_f64.powi(divider.scale() - magnitude.cast_signed());
-    (
-        f64::from(divider.table[index]) * power,
-        f64::from(divider.interval) / f64::from(count),
-    )
+    (f64::from(divider.table[index]) * power, f64::from(divider.interval) / f64::from(count))
 }
 
 #[test]
@@ -153,43 +130,16 @@ fn quotients_are_never_too_small_and_at_most_12_4_percent_too_large() {
 #[test]
 #[expect(clippy::cast_sign_loss, reason = "quotients are positive")]
 fn every_interval_is_divided_within_a_seventh() {
-    let intervals = [
-        1,
-        2,
-        7,
-        127,
-        195,
-        508,
-        509,
-        1016,
-        1017,
-        2032,
-        2033,
-        97_656,
-        u32::MAX,
-    ];
+    let intervals = [1, 2, 7, 127, 195, 508, 509, 1016, 1017, 2032, 2033, 97_656, u32::MAX];
     for interval in intervals {
         let divider = Divider::new(interval).unwrap();
-        assert!(
-            divider.table().iter().all(|&entry| entry <= 127),
-            "{interval}"
-        );
-        assert!(
-            divider.table()[8] >= 64,
-            "{interval}: the table is scaled to its full width"
-        );
+        assert!(divider.table().iter().all(|&entry| entry <= 127), "{interval}");
+        assert!(divider.table()[8] >= 64, "{interval}: the table is scaled to its full width");
         for count in (1..5000).chain([1 << 31, u32::MAX]) {
             let (quotient, exact) = quotients(&divider, count);
             let error = quotient / exact - 1.0;
-            assert!(
-                (-1e-12..1.0 / 7.0).contains(&error),
-                "{interval} / {count}: {error}"
-            );
-            assert_eq!(
-                divider.divide(count),
-                quotient as u32,
-                "{interval} / {count}"
-            );
+            assert!((-1e-12..1.0 / 7.0).contains(&error), "{interval} / {count}: {error}");
+            assert_eq!(divider.divide(count), quotient as u32, "{interval} / {count}");
         }
     }
     assert_eq!(Divider::new(1000).unwrap().divide(0), 0);

@@ -47,10 +47,7 @@ pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut
         if let Some(profile) = text(row, "wred_profile").map(reference)
             && places(key).next().is_none()
         {
-            users
-                .entry(profile)
-                .or_default()
-                .push((key.to_owned(), u8::MAX));
+            users.entry(profile).or_default().push((key.to_owned(), u8::MAX));
         }
     }
     // The name of the profile that each queue gets, and what that must be.
@@ -76,9 +73,7 @@ pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut
                 None => groups.push((content, vec![place])),
             }
         }
-        let same = groups
-            .iter()
-            .position(|(content, _)| is_plain && has(there, content));
+        let same = groups.iter().position(|(content, _)| is_plain && has(there, content));
         let largest = (0..groups.len()).rev().max_by_key(|&i| groups[i].1.len());
         let stays = same.or(largest.filter(|_| are_all_planned));
         let Some((content, group)) = stays.map(|i| &groups[i]) else {
@@ -168,10 +163,7 @@ pub(super) fn headroom(
             None => continue,
             // What the switch computes is its own, and a lossless group does not become a lossy one.
             Some(Headroom::OfSwitch) => {
-                let what = format!(
-                    "the headroom of priority group {} stays the switch's",
-                    place.1
-                );
+                let what = format!("the headroom of priority group {} stays the switch's", place.1);
                 draft.keep(xoff.is_some(), what, &place.0);
                 rows.remove(&key);
                 continue;
@@ -195,9 +187,7 @@ pub(super) fn headroom(
         }
         let others = users.get(profile).into_iter().flatten();
         if others.flatten().all(|&wants| wants == xoff) {
-            let path = ["BUFFER_PROFILE", profile, "xoff"]
-                .map(str::to_owned)
-                .to_vec();
+            let path = ["BUFFER_PROFILE", profile, "xoff"].map(str::to_owned).to_vec();
             let change = (path, Value::from(xoff.to_string()));
             if !raised.contains(&change) {
                 raised.push(change);
@@ -206,10 +196,7 @@ pub(super) fn headroom(
         }
     }
     rename_headroom(&db, &mut profiles, &mut rows);
-    let used: BTreeSet<&str> = rows
-        .values()
-        .filter_map(|row| text(row, "profile"))
-        .collect();
+    let used: BTreeSet<&str> = rows.values().filter_map(|row| text(row, "profile")).collect();
     if let Some(profiles) = profiles.as_object_mut() {
         profiles.retain(|name, row| row.get("xoff").is_none() || used.contains(name.as_str()));
     }
@@ -234,8 +221,7 @@ fn leave_pools(db: &ConfigDb<'_>, tables: &mut Map<String, Value>) {
 /// Gives our profiles of headroom other names where the switch has another headroom by the name.
 fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<String, Value>) {
     let taken = |name: &str, xoff: &Value| {
-        db.row("BUFFER_PROFILE", name)
-            .is_some_and(|there| there.get("xoff") != Some(xoff))
+        db.row("BUFFER_PROFILE", name).is_some_and(|there| there.get("xoff") != Some(xoff))
     };
     let names: Vec<(String, String)> = profiles
         .as_object()
@@ -251,10 +237,7 @@ fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<Strin
     for (old, new) in names.iter().filter(|(old, new)| old != new) {
         let profile = profiles.as_object_mut().and_then(|rows| rows.remove(old));
         profiles[new] = profile.unwrap_or_default();
-        for row in rows
-            .values_mut()
-            .filter(|row| text(row, "profile") == Some(old))
-        {
+        for row in rows.values_mut().filter(|row| text(row, "profile") == Some(old)) {
             row["profile"] = new.clone().into();
         }
     }
@@ -274,39 +257,23 @@ pub(super) fn priority_maps(tables: &mut Map<String, Value>, before: &Value) {
         let Some(ours) = tables.remove(table) else {
             continue;
         };
-        let ours = ours
-            .as_object()
-            .and_then(|maps| maps.values().next())
-            .cloned();
+        let ours = ours.as_object().and_then(|maps| maps.values().next()).cloned();
         let ours = ours.unwrap_or_default();
-        let Some(ports) = tables
-            .get_mut("PORT_QOS_MAP")
-            .and_then(Value::as_object_mut)
-        else {
+        let Some(ports) = tables.get_mut("PORT_QOS_MAP").and_then(Value::as_object_mut) else {
             continue;
         };
         let mut contents: Vec<(Value, String)> = Vec::new();
         for (port, fields) in ports {
-            let fields = fields
-                .as_object_mut()
-                .expect("a row of the fragment has fields");
+            let fields = fields.as_object_mut().expect("a row of the fragment has fields");
             let enabled = text(&Value::Object(fields.clone()), "pfc_enable").map(priorities);
             let planned = enabled.unwrap_or_default();
             let old = db.port_qos(port, field);
             let there = old.and_then(|name| db.row(table, name));
             let class = |queue: u8| {
-                if has_classes {
-                    queue
-                } else {
-                    db.class_of(port, queue)
-                }
+                if has_classes { queue } else { db.class_of(port, queue) }
             };
             let key = |queue: u8| {
-                if field == "tc_to_pg_map" {
-                    class(queue)
-                } else {
-                    queue
-                }
+                if field == "tc_to_pg_map" { class(queue) } else { queue }
             };
             let leads = |map: &Value, queue: u8| {
                 text(map, &key(queue).to_string()).is_some_and(|to| to.parse() == Ok(queue))
@@ -362,26 +329,18 @@ pub(super) fn cables(tables: &mut Map<String, Value>, before: &Value) {
     let Some(lengths) = tables.get("CABLE_LENGTH").and_then(Value::as_object) else {
         return;
     };
-    let usual = db
-        .rows("CABLE_LENGTH")
-        .next()
-        .map(|(name, _)| name.to_owned());
+    let usual = db.rows("CABLE_LENGTH").next().map(|(name, _)| name.to_owned());
     let mut rows: Map<String, Value> = Map::new();
     for (name, ports) in lengths {
         for (port, length) in ports.as_object().into_iter().flatten() {
             let has_port = |(_, row): &(&str, &Value)| row.get(port).is_some();
-            let mut owners: Vec<&str> = db
-                .rows("CABLE_LENGTH")
-                .filter(has_port)
-                .map(|(owner, _)| owner)
-                .collect();
+            let mut owners: Vec<&str> =
+                db.rows("CABLE_LENGTH").filter(has_port).map(|(owner, _)| owner).collect();
             if owners.is_empty() {
                 owners.push(usual.as_deref().unwrap_or(name));
             }
             for owner in owners {
-                let row = rows
-                    .entry(owner)
-                    .or_insert_with(|| Value::Object(Map::new()));
+                let row = rows.entry(owner).or_insert_with(|| Value::Object(Map::new()));
                 row[port] = length.clone();
             }
         }
@@ -408,9 +367,8 @@ pub(super) fn references(tables: &mut Map<String, Value>, before: &Value) {
         rows.any(|(_, row)| text(row, field).is_some_and(|text| text.starts_with('[')))
     };
     for (table, rows) in tables.iter_mut() {
-        let fields = REFERENCES
-            .into_iter()
-            .chain([("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE")]);
+        let fields =
+            REFERENCES.into_iter().chain([("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE")]);
         for (field, target) in fields.filter(|(field, _)| is_bracketed(table, field)) {
             for row in rows.as_object_mut().into_iter().flat_map(Map::values_mut) {
                 if let Some(name) = text(row, field).map(reference) {

@@ -60,13 +60,11 @@ pub fn patch(
             let rows = rows.as_object().expect("a table has rows");
             match table.as_str() {
                 table if OF_QUEUES.contains(&table) => draft.places(table, rows, |key| {
-                    places(key)
-                        .map(|(port, number)| format!("{port}|{number}"))
-                        .collect()
+                    places(key).map(|(port, number)| format!("{port}|{number}")).collect()
                 }),
-                "PORT_QOS_MAP" => draft.places(table, rows, |key| {
-                    ports_of(key).map(str::to_owned).collect()
-                }),
+                "PORT_QOS_MAP" => {
+                    draft.places(table, rows, |key| ports_of(key).map(str::to_owned).collect())
+                }
                 table => draft.rows(table, rows),
             }
         }
@@ -106,31 +104,21 @@ impl Draft {
     /// Sets a value; its parent exists.
     fn set(&mut self, path: &[&str], value: &Value) {
         let (name, parents) = path.split_last().expect("a path has parts");
-        let parent = parents
-            .iter()
-            .fold(&mut self.after, |at, part| &mut at[*part]);
+        let parent = parents.iter().fold(&mut self.after, |at, part| &mut at[*part]);
         let there = parent.get(name).filter(|there| !there.is_null());
         if there == Some(value) {
             return;
         }
         let op = if there.is_some() { "replace" } else { "add" };
         parent[*name] = value.clone();
-        self.operations
-            .push(json!({ "op": op, "path": pointer(path), "value": value }));
+        self.operations.push(json!({ "op": op, "path": pointer(path), "value": value }));
     }
 
     fn remove(&mut self, path: &[&str]) {
         let (name, parents) = path.split_last().expect("a path has parts");
-        let parent = parents
-            .iter()
-            .fold(&mut self.after, |at, part| &mut at[*part]);
-        if parent
-            .as_object_mut()
-            .and_then(|parent| parent.remove(*name))
-            .is_some()
-        {
-            self.operations
-                .push(json!({ "op": "remove", "path": pointer(path) }));
+        let parent = parents.iter().fold(&mut self.after, |at, part| &mut at[*part]);
+        if parent.as_object_mut().and_then(|parent| parent.remove(*name)).is_some() {
+            self.operations.push(json!({ "op": "remove", "path": pointer(path) }));
         }
     }
 
@@ -182,10 +170,8 @@ impl Draft {
         if self.add_table(table, rows) {
             return;
         }
-        let mut wanted: BTreeMap<&str, &Value> = rows
-            .iter()
-            .map(|(key, fields)| (key.as_str(), fields))
-            .collect();
+        let mut wanted: BTreeMap<&str, &Value> =
+            rows.iter().map(|(key, fields)| (key.as_str(), fields)).collect();
         let there = self.after[table].as_object().cloned().unwrap_or_default();
         for (key, row) in &there {
             let of_row = split(key);

@@ -43,10 +43,7 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
             if !new.pfc_enable(port).contains(&priority) {
                 add(format!("PFC is switched off for priority {priority}"), port);
             } else if old.paused_queue(port, priority) != new.paused_queue(port, priority) {
-                add(
-                    format!("a pause of priority {priority} stops another queue"),
-                    port,
-                );
+                add(format!("a pause of priority {priority} stops another queue"), port);
             }
         }
         for point in 0..64 {
@@ -62,10 +59,7 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
             if new.queue_of(port, point) != Some(queue) {
                 add(format!("DSCP {point} leaves lossless queue {queue}"), port);
             } else if is_lossless(&old) && !is_lossless(&new) {
-                add(
-                    format!("DSCP {point} leaves its lossless priority group"),
-                    port,
-                );
+                add(format!("DSCP {point} leaves its lossless priority group"), port);
             }
         }
     }
@@ -75,10 +69,7 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
             continue;
         };
         match (had, new.lossless_group(port, group)) {
-            (_, None) => add(
-                format!("priority group {group} is no longer lossless"),
-                port,
-            ),
+            (_, None) => add(format!("priority group {group} is no longer lossless"), port),
             (Headroom::Bytes(had), Some(Headroom::Bytes(has))) if has < had => {
                 let what =
                     format!("headroom of priority group {group} falls from {had} to {has} B");
@@ -93,25 +84,18 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
             let profile = row.and_then(|row| text(row, "wred_profile")).map(reference);
             profile.is_some_and(|profile| {
                 let row = db.row("WRED_PROFILE", profile);
-                row.and_then(|row| text(row, "ecn"))
-                    .is_some_and(|ecn| ecn != "ecn_none")
+                row.and_then(|row| text(row, "ecn")).is_some_and(|ecn| ecn != "ecn_none")
             })
         };
         if is_marked(&old) && !is_marked(&new) {
-            add(
-                format!("queue {} loses its marking profile", place.1),
-                &place.0,
-            );
+            add(format!("queue {} loses its marking profile", place.1), &place.0);
         }
     }
     for (pool, row) in old.rows("BUFFER_POOL") {
         let xoff = |row: &Value| text(row, "xoff")?.parse::<u64>().ok();
         let has = new.row("BUFFER_POOL", pool).and_then(xoff);
         if let Some(had) = xoff(row).filter(|&had| has < Some(had)) {
-            add(
-                format!("the shared headroom of `{pool}` falls below {had} B"),
-                "",
-            );
+            add(format!("the shared headroom of `{pool}` falls below {had} B"), "");
         }
     }
     for port in old.ports() {
