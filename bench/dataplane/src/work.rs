@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use tidegate_dataplane::buffer::{self, AnyBuffer, PerPort, per_port};
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
-use tidegate_dataplane::mark::{Cx, Marker, Verdict};
+use tidegate_dataplane::mark::{Cx, MarkDecision, Marker};
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{Departure, Pkt, Port, PortConfig};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Size, Span, Time};
@@ -77,7 +77,7 @@ pub(crate) fn no_decisions(iterations: u32) {
 fn decide<M: Marker>(marker: &mut M, cx: &Cx, sojourn: Span) -> u32 {
     let at_enqueue = marker.on_enqueue(cx);
     let at_dequeue = marker.on_dequeue(cx, sojourn);
-    u32::from(at_enqueue.or(at_dequeue) != Verdict::Pass)
+    u32::from(at_enqueue.or(at_dequeue) != MarkDecision::Pass)
 }
 
 #[inline(always)]

@@ -36,7 +36,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         network: network(options)?,
         flows,
         paths,
-        pauses: Vec::new(),
+        think_times: Vec::new(),
         probes: Vec::new(),
         switch: ports(options)?,
         custom: None,

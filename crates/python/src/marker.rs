@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tidegate_dataplane::Rule;
 use tidegate_dataplane::mark::custom::{Decide, Make};
-use tidegate_dataplane::mark::{Cx, PortInfo as Info, Verdict};
+use tidegate_dataplane::mark::{Cx, MarkDecision, PortInfo as Info};
 use tidegate_units::{ConfigError, QueueId, Span};
 
 use crate::packet::{Packet, PortInfo};
@@ -114,12 +114,12 @@ impl Scheme {
         cx: &Cx,
         sojourn: Option<Span>,
         rule: Rule,
-    ) -> Verdict {
+    ) -> MarkDecision {
         let Some(method) = method else {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         };
         if self.failure.interrupt.load(Ordering::Relaxed) {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         }
         let answer = Python::attach(|py| {
             let answer = method.bind(py).call1((Packet::new(cx, sojourn),))?;
@@ -127,15 +127,15 @@ impl Scheme {
         });
         answer.unwrap_or_else(|error| {
             self.failure.note(error);
-            Verdict::Pass
+            MarkDecision::Pass
         })
     }
 }
 
 /// Whether to mark: true or false, or the name of the rule that the mark counts for.
-fn verdict(answer: &Bound<'_, PyAny>, rule: Rule) -> PyResult<Verdict> {
+fn verdict(answer: &Bound<'_, PyAny>, rule: Rule) -> PyResult<MarkDecision> {
     let Ok(name) = answer.cast::<PyString>() else {
-        return Ok(Verdict::mark_if(answer.is_truthy()?, rule));
+        return Ok(MarkDecision::mark_if(answer.is_truthy()?, rule));
     };
     let name = name.to_cow()?;
     let named = Rule::ALL.into_iter().find(|rule| rule.name() == name);
@@ -143,15 +143,15 @@ fn verdict(answer: &Bound<'_, PyAny>, rule: Rule) -> PyResult<Verdict> {
         let rules = Rule::ALL.map(Rule::name).join(", ");
         unfit("the answer", answer, &format!("true, false, or one of {rules}"))
     })?;
-    Ok(Verdict::Mark(rule))
+    Ok(MarkDecision::Mark(rule))
 }
 
 impl Decide for Scheme {
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.ask(self.on_enqueue.as_ref(), cx, None, Rule::QueueLength)
     }
 
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         let method = self.on_dequeue.as_ref();
         self.ask(method, cx, Some(sojourn), Rule::Sojourn)
     }

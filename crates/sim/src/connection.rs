@@ -8,7 +8,7 @@ use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 use crate::network::HostId;
 use crate::packet::Side;
 use crate::result::FlowResult;
-use crate::setup::{Opening, Pauses, Transport};
+use crate::setup::{Opening, ThinkTime, Transport};
 
 /// One connection of the table. What every packet needs comes first, in one cache line.
 #[derive(Debug)]
@@ -231,7 +231,7 @@ pub(crate) struct Writer {
 #[derive(Debug)]
 pub(crate) enum Pace {
     /// A message, and the next one a pause after it has arrived.
-    Pauses(Pauses),
+    ThinkTime(ThinkTime),
     /// At a rate.
     Rate(ByteTime),
 }

@@ -29,9 +29,9 @@ pub struct Setup {
     /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs take
     /// too. Empty: by hash.
     pub paths: Vec<u32>,
-    /// Flows that are sent as messages with pauses, by number and in rising order; the others are sent
+    /// Flows that are sent as messages with think times, by number and in rising order; the others are sent
     /// without a pause.
-    pub pauses: Vec<(u32, Pauses)>,
+    pub think_times: Vec<(u32, ThinkTime)>,
     /// Pings, which are no flows.
     pub probes: Vec<Probe>,
     /// The ports of the switches.
@@ -69,9 +69,9 @@ pub struct Setup {
     pub threads: NonZeroUsize,
 }
 
-/// How an application pauses within a flow.
+/// Pauses of an application within a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pauses {
+pub struct ThinkTime {
     /// Bytes that it writes at once.
     pub message: u64,
     /// How long it waits after the last ACK of a message before it writes the next one.
@@ -326,7 +326,7 @@ impl Setup {
             network,
             flows,
             paths: Vec::new(),
-            pauses: Vec::new(),
+            think_times: Vec::new(),
             probes: Vec::new(),
             switch: Ports {
                 marking,
@@ -394,16 +394,16 @@ impl Setup {
             let allowed = format!("{}: one for each flow", self.flows.len());
             return Err(ConfigError::out_of_range("paths", self.paths.len(), allowed));
         }
-        for (flow, Pauses { message, pause }) in &self.pauses {
+        for (flow, ThinkTime { message, pause }) in &self.think_times {
             if *flow as usize >= self.flows.len() || *message == 0 || *pause == Span::ZERO {
                 let found = format!("{message} bytes and {pause} (flow {flow})");
-                let allowed = "a flow that exists, with messages and pauses above zero";
-                return Err(ConfigError::out_of_range("pauses", found, allowed));
+                let allowed = "a flow that exists, with messages and think times above zero";
+                return Err(ConfigError::out_of_range("think_times", found, allowed));
             }
         }
-        if !self.pauses.is_sorted_by_key(|(flow, _)| flow) {
+        if !self.think_times.is_sorted_by_key(|(flow, _)| flow) {
             let allowed = "in the order of their flows";
-            return Err(ConfigError::out_of_range("pauses", "out of order", allowed));
+            return Err(ConfigError::out_of_range("think_times", "out of order", allowed));
         }
         for probe in &self.probes {
             if probe.src.0 >= hosts || probe.dst.0 >= hosts || probe.src == probe.dst {

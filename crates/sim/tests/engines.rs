@@ -11,7 +11,7 @@ use common::{Dice, flow, link_to, ports, setup, stack, star, tcp};
 use tidegate_dataplane::mark;
 use tidegate_sim::observe::{Sampling, Which};
 use tidegate_sim::pause::ClassPauses;
-use tidegate_sim::setup::{Opening, Pauses, Stop, Transport};
+use tidegate_sim::setup::{Opening, Stop, ThinkTime, Transport};
 use tidegate_sim::topology::leaf_spine;
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, LinkId, Network, Outcome, Setup, run};
@@ -474,7 +474,7 @@ fn messages_wait_for_the_one_before_on_both_engines() {
         let flows =
             vec![flow(Time::ZERO, 0, 2, 20_000 * messages), flow(Time::from_us(3), 1, 2, 500_000)];
         Setup {
-            pauses: vec![(0, Pauses { message: 20_000, pause: Span::from_ms(2) })],
+            think_times: vec![(0, ThinkTime { message: 20_000, pause: Span::from_ms(2) })],
             opening,
             ..setup(star(3, Span::from_us(2)), flows)
         }
@@ -492,7 +492,7 @@ fn messages_wait_for_the_one_before_on_both_engines() {
     }
     // A pause that is longer than a standstill may be is none.
     let mut long = base(3, Opening::Ready);
-    long.pauses[0].1.pause = Span::from_secs(300);
+    long.think_times[0].1.pause = Span::from_secs(300);
     let long = both(&long).expect("it can run");
     assert_eq!(difference(&long), None);
     assert_eq!(long[0].end, End::Finished);

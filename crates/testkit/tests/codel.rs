@@ -1,7 +1,7 @@
 //! CoDel in fixed point against CoDel in real numbers.
 
 use tidegate_dataplane::Pkt;
-use tidegate_dataplane::mark::{self, Codel, Cx, Marker, PortInfo, Verdict};
+use tidegate_dataplane::mark::{self, Codel, Cx, MarkDecision, Marker, PortInfo};
 use tidegate_testkit::oracle;
 use tidegate_units::{Ecn, QueueId, Rate, Rng, Span, Time};
 
@@ -56,7 +56,7 @@ fn fixed_point_marks_as_often_as_real_numbers() {
             let good = seed > 0 && u64::from(packet >> 15) % 3 == seed % 3 && packet % 4096 == 0;
             let sojourn = if good { 10 } else { 60 };
             counts[0] += u32::from(
-                fixed.on_dequeue(&at(tick), Span::from_ps(sojourn * TICK)) != Verdict::Pass,
+                fixed.on_dequeue(&at(tick), Span::from_ps(sojourn * TICK)) != MarkDecision::Pass,
             );
             counts[1] += u32::from(real.dequeue(tick as f64, sojourn as f64, 3000));
         }

@@ -24,11 +24,11 @@ use crate::args::testbed::On;
 use crate::args::{Cli, Command};
 use crate::catalogue::nearest;
 use crate::cmd::report::{self, Comparison};
-use crate::cmd::run::claim::{Claim, Others};
+use crate::cmd::run::folder_lock::{FolderLock, Others};
 use crate::cmd::run::{self, INTERRUPT, Job};
 use crate::cmd::{outline, source};
 use crate::output::{Captured, Error, Output, Paint, captured};
-use crate::progress::{Bars, Board};
+use crate::progress::{Bars, ProgressBoard};
 
 /// What a scenario that has no file is called in its folder, and in commands.
 const SCENARIO: &str = "scenario.toml";
@@ -177,7 +177,7 @@ impl Study {
         }
         let (folder, _claim) = self.folder(options, &manifest)?.unzip();
         let memory = Memory::default();
-        let board = Board::new(0, Output::quiet());
+        let board = ProgressBoard::new(0, Output::quiet());
         let observed =
             Observed { bars: folder.as_ref().map(|folder| Bars::new(folder, &board)), progress };
         let store: &dyn Store = match &folder {
@@ -242,12 +242,12 @@ impl Study {
         &self,
         options: &Options<'_>,
         manifest: &Manifest,
-    ) -> Result<Option<(Folder, Claim)>, String> {
+    ) -> Result<Option<(Folder, FolderLock)>, String> {
         let Some(path) = options.out else {
             return Ok(None);
         };
         let begin = if options.resume { Folder::resume } else { Folder::create };
-        let opened = Claim::open(path, Others::Kept, || begin(path, manifest));
+        let opened = FolderLock::open(path, Others::Kept, || begin(path, manifest));
         let (folder, claim) = opened.map_err(text_of)?;
         if let Some(text) = &self.text {
             let written = folder.write_file(SCENARIO, text.as_bytes());

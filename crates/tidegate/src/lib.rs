@@ -18,7 +18,7 @@ use args::live::LiveCommand;
 use args::testbed::{On, TestbedCommand};
 use args::{Cli, Command};
 use cmd::run::Recorded;
-use output::{Error, Output, Verdict};
+use output::{Error, ExitStatus, Output};
 
 /// Carries out a command line, whose first word is the program's name. Returns the exit code.
 pub fn run(words: &[OsString]) -> u8 {
@@ -120,9 +120,9 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
     }
 }
 
-type Answer = (Output, Result<Verdict, Error>);
+type Answer = (Output, Result<ExitStatus, Error>);
 
-fn with(common: args::Common, command: impl FnOnce(Output) -> Result<Verdict, Error>) -> Answer {
+fn with(common: args::Common, command: impl FnOnce(Output) -> Result<ExitStatus, Error>) -> Answer {
     let output = Output::new(common);
     (output, command(output))
 }

@@ -31,14 +31,14 @@ pub(crate) fn is_on_terminal() -> bool {
 
 /// How a command ended that could be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ExitStatus {
     /// All went well.
     Good,
     /// It ran, but something failed.
     Bad,
 }
 
-impl Verdict {
+impl ExitStatus {
     /// The exit code.
     pub(crate) const fn code(self) -> u8 {
         match self {

@@ -32,7 +32,7 @@ const TICK: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// How far all runs of a command are, whatever folders they belong to.
-pub(crate) struct Board {
+pub(crate) struct ProgressBoard {
     output: Output,
     /// On a terminal.
     shown: Option<MultiProgress>,
@@ -47,7 +47,7 @@ pub(crate) struct Board {
     status: Option<status::Status>,
 }
 
-impl Board {
+impl ProgressBoard {
     /// For so many runs: bars on a terminal, elsewhere a line every few seconds.
     pub(crate) fn new(runs: usize, output: Output) -> Self {
         let is_terminal = is_on_terminal();
@@ -146,7 +146,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for ProgressBoard {
     /// Takes the bars away.
     fn drop(&mut self) {
         self.whole.finish_and_clear();
@@ -174,7 +174,7 @@ fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
 /// What is shown of a sweep.
 pub(crate) struct Bars<'a> {
     folder: &'a Folder,
-    board: &'a Board,
+    board: &'a ProgressBoard,
     running: Mutex<BTreeMap<String, Running>>,
 }
 
@@ -202,7 +202,7 @@ struct Line<'a> {
 
 impl<'a> Bars<'a> {
     /// For the runs of a folder.
-    pub(crate) fn new(folder: &'a Folder, board: &'a Board) -> Self {
+    pub(crate) fn new(folder: &'a Folder, board: &'a ProgressBoard) -> Self {
         Self { folder, board, running: Mutex::default() }
     }
 

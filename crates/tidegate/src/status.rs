@@ -13,7 +13,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use crate::cmd::run::is_interrupted;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 use crate::progress::STEPS;
 
 /// How often the file is written. A thousand shards on a shared file system write a thousand of them.
@@ -96,12 +96,12 @@ impl Status {
 }
 
 /// Writes down how a shard ended.
-pub(crate) fn end(path: &Path, result: &Result<Verdict, Error>, output: Output) {
+pub(crate) fn end(path: &Path, result: &Result<ExitStatus, Error>, output: Output) {
     let mut report = Report::read(path).unwrap_or_default();
     report.ended = Some(match result {
         Ok(_) if is_interrupted() => Ended::Interrupted,
-        Ok(Verdict::Good) | Err(Error::ClosedPipe) => Ended::Finished,
-        Ok(Verdict::Bad) => Ended::Failed,
+        Ok(ExitStatus::Good) | Err(Error::ClosedPipe) => Ended::Finished,
+        Ok(ExitStatus::Bad) => Ended::Failed,
         Err(Error::Other(_)) => Ended::Refused,
     });
     if report.ended == Some(Ended::Finished) {

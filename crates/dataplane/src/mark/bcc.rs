@@ -22,7 +22,7 @@ use tidegate_units::{Bytes, ConfigError, Rate, Ratio, Size, Span, settings};
 use super::red::{
     self, Compare, Correction, Law, Point, Pool, Port, Reading, Red, ShortQueue, Thresholds, Unit,
 };
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 
 settings! {
     /// Parameters of BCC: the three thresholds, or what they are derived from. `C` is the speed of
@@ -218,7 +218,7 @@ impl Marker for Bcc {
     const READS_POOL: bool = true;
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         // Both see every packet; a mark that both ask for counts as the port's.
         let Parts { port, pool } = &mut *self.parts;
         port.on_dequeue(cx).or(pool.on_dequeue(cx))
@@ -307,11 +307,11 @@ mod tests {
         let mut bcc = made(&paper());
         let mut verdict = |port_bytes| bcc.on_dequeue(&Cx { port_bytes, ..cx() }, Span::ZERO);
         // The departing packet's 1500 bytes count.
-        assert_eq!(verdict(718_500), Verdict::Pass);
-        assert_eq!(verdict(718_501), Verdict::Mark(Rule::PortLength));
+        assert_eq!(verdict(718_500), MarkDecision::Pass);
+        assert_eq!(verdict(718_501), MarkDecision::Mark(Rule::PortLength));
         let full = Cx { port_bytes: u32::MAX, pool_bytes: u32::MAX, ..cx() };
-        assert_eq!(bcc.on_enqueue(&full), Verdict::Pass);
-        assert_eq!(bcc.on_dequeue(&full, Span::ZERO), Verdict::Mark(Rule::PortLength));
+        assert_eq!(bcc.on_enqueue(&full), MarkDecision::Pass);
+        assert_eq!(bcc.on_dequeue(&full, Span::ZERO), MarkDecision::Mark(Rule::PortLength));
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
         let mut bcc = made(&paper());
         let mut hits = |pool_bytes| {
             let cx = Cx { pool_bytes, ..cx() };
-            let mark = Verdict::Mark(Rule::PoolLength);
+            let mark = MarkDecision::Mark(Rule::PoolLength);
             (0..10_000).filter(|_| bcc.on_dequeue(&cx, Span::ZERO) == mark).count()
         };
         assert_eq!([hits(0), hits(1_802_000), hits(2_602_000)], [0, 0, 10_000]);

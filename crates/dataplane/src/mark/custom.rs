@@ -8,16 +8,16 @@ use core::fmt::{self, Debug, Formatter};
 
 use tidegate_units::{ConfigError, QueueId, Span};
 
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 
 /// The decisions of such a scheme at one port. What a scheme sees and when it is asked is as for every
 /// [`Marker`]; the shared pool is not shown to it.
 pub trait Decide: Send {
     /// Decides on an arriving packet.
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict;
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision;
 
     /// Decides on a departing packet, which waited for `sojourn`.
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict;
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision;
 
     /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
     fn threshold(&self, _queue: QueueId) -> Option<u32> {
@@ -41,11 +41,11 @@ impl Debug for Custom {
 }
 
 impl Marker for Custom {
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.0.on_enqueue(cx)
     }
 
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         self.0.on_dequeue(cx, sojourn)
     }
 
@@ -69,11 +69,11 @@ mod tests {
     struct Step(Span);
 
     impl Decide for Tcn {
-        fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
             Marker::on_enqueue(self, cx)
         }
 
-        fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
             Marker::on_dequeue(self, cx, sojourn)
         }
     }

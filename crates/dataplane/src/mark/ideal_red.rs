@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Rate, Ratio, Size, Span, settings};
 
 use super::red;
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 settings! {
@@ -76,11 +76,11 @@ impl IdealRed {
 
 impl Marker for IdealRed {
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
         let threshold = self.thresholds.get(cx.queue.index());
         let hit = threshold.is_some_and(|&threshold| length > u64::from(threshold));
-        Verdict::mark_if(hit, Rule::QueueLength)
+        MarkDecision::mark_if(hit, Rule::QueueLength)
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
@@ -155,11 +155,11 @@ mod tests {
             let queue = QueueId(queue);
             red.on_enqueue(&Cx { queue, queue_bytes, ..cx() })
         };
-        let mark = Verdict::Mark(Rule::QueueLength);
+        let mark = MarkDecision::Mark(Rule::QueueLength);
         // The packet's own 1500 bytes count.
-        assert_eq!([verdict(0, 1_500), verdict(0, 1_501)], [Verdict::Pass, mark]);
-        assert_eq!([verdict(1, 6_500), verdict(1, 6_501)], [Verdict::Pass, mark]);
-        assert_eq!(verdict(2, u32::MAX), Verdict::Pass, "there is no such queue");
+        assert_eq!([verdict(0, 1_500), verdict(0, 1_501)], [MarkDecision::Pass, mark]);
+        assert_eq!([verdict(1, 6_500), verdict(1, 6_501)], [MarkDecision::Pass, mark]);
+        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "there is no such queue");
     }
 
     #[test]

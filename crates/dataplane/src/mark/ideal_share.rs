@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, FlowId, QueueId, Rate, Size, Span, Time, settings};
 
 use super::diff_ecn::{Options, PassCount, QueueMap};
-use super::{Cx, Marker, PortInfo, Queues, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo, Queues};
 use crate::{Pkt, Rule};
 
 settings! {
@@ -93,13 +93,13 @@ impl Marker for IdealShare {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         let state = &mut *self.0;
         state.map.on_departed(cx);
         let held = u64::from(cx.port_bytes) + u64::from(cx.pkt.len);
         let is_congested = state.threshold.is_none_or(|threshold| held > threshold);
         let marks = is_congested && state.meter.is_above(cx.pkt.flow, cx.now);
-        Verdict::mark_if(marks, Rule::FlowShare)
+        MarkDecision::mark_if(marks, Rule::FlowShare)
     }
 
     fn flows(&self) -> Option<u32> {
@@ -268,7 +268,7 @@ mod tests {
             }
             let leaving = Cx { now, port_bytes, queue_packets: 7, ..cx() };
             let verdict = scheme.on_dequeue(&leaving, Span::ZERO);
-            assert_eq!(verdict, Verdict::mark_if(expected, Rule::FlowShare));
+            assert_eq!(verdict, MarkDecision::mark_if(expected, Rule::FlowShare));
         }
     }
 

@@ -74,14 +74,14 @@ pub struct Cx {
 
 /// A scheme's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum MarkDecision {
     /// Leave the packet as it is.
     Pass,
     /// Set CE, because of this rule.
     Mark(Rule),
 }
 
-impl Verdict {
+impl MarkDecision {
     /// A mark by `rule` if `condition` holds.
     #[inline]
     pub const fn mark_if(condition: bool, rule: Rule) -> Self {
@@ -150,8 +150,8 @@ pub trait Marker {
 
     /// Decides on an arriving packet: after it was admitted, before it is queued.
     #[inline]
-    fn on_enqueue(&mut self, _cx: &Cx) -> Verdict {
-        Verdict::Pass
+    fn on_enqueue(&mut self, _cx: &Cx) -> MarkDecision {
+        MarkDecision::Pass
     }
 
     /// Called once the packet is in its queue; it has not been dropped.
@@ -161,8 +161,8 @@ pub trait Marker {
     /// Decides on a departing packet, which waited for `sojourn`: after it left its queue and its
     /// bytes were released.
     #[inline]
-    fn on_dequeue(&mut self, _cx: &Cx, _sojourn: Span) -> Verdict {
-        Verdict::Pass
+    fn on_dequeue(&mut self, _cx: &Cx, _sojourn: Span) -> MarkDecision {
+        MarkDecision::Pass
     }
 
     /// A queue's turn began or ended. Called between the decisions of the packets around it.
@@ -312,7 +312,7 @@ impl Marker for AnyMarker {
     }
 
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         with_scheme!(self, scheme => scheme.on_enqueue(cx))
     }
 
@@ -322,7 +322,7 @@ impl Marker for AnyMarker {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         with_scheme!(self, scheme => scheme.on_dequeue(cx, sojourn))
     }
 
@@ -365,7 +365,7 @@ impl<M: Marker> Marker for Box<M> {
     }
 
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         (**self).on_enqueue(cx)
     }
 
@@ -375,7 +375,7 @@ impl<M: Marker> Marker for Box<M> {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         (**self).on_dequeue(cx, sojourn)
     }
 

@@ -5,7 +5,7 @@
 
 use tidegate_units::{About, Piece, QueueId, Rate, Span, Time};
 
-use super::{Cx, Marker, Queues, Verdict};
+use super::{Cx, MarkDecision, Marker, Queues};
 use crate::Pkt;
 use crate::sched::Turn;
 
@@ -41,7 +41,7 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
     }
 
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         let first = self.first.on_enqueue(cx);
         first.or(self.second.on_enqueue(cx))
     }
@@ -53,7 +53,7 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         let first = self.first.on_dequeue(cx, sojourn);
         first.or(self.second.on_dequeue(cx, sojourn))
     }
@@ -114,18 +114,18 @@ mod tests {
             QueueId(proposed.0 + 1)
         }
 
-        fn on_enqueue(&mut self, _: &Cx) -> Verdict {
+        fn on_enqueue(&mut self, _: &Cx) -> MarkDecision {
             self.enqueued += 1;
-            Verdict::Mark(Rule::QueueLength)
+            MarkDecision::Mark(Rule::QueueLength)
         }
 
         fn on_queued(&mut self, _: &Cx) {
             self.queued += 1;
         }
 
-        fn on_dequeue(&mut self, _: &Cx, _: Span) -> Verdict {
+        fn on_dequeue(&mut self, _: &Cx, _: Span) -> MarkDecision {
             self.dequeued += 1;
-            Verdict::Mark(Rule::PortLength)
+            MarkDecision::Mark(Rule::PortLength)
         }
 
         fn on_turn(&mut self, _: &Turn) {
@@ -163,8 +163,8 @@ mod tests {
         let mut or =
             Or { first: Tcn::step(Span::from_us(20)), second: Tcn::step(Span::from_us(10)) };
         let verdicts = [10, 11, 21].map(|us| or.on_dequeue(&cx(), Span::from_us(us)));
-        let mark = Verdict::Mark(Rule::Sojourn);
-        assert_eq!(verdicts, [Verdict::Pass, mark, mark]);
+        let mark = MarkDecision::Mark(Rule::Sojourn);
+        assert_eq!(verdicts, [MarkDecision::Pass, mark, mark]);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let pairs = [or(or(half(), half()), half()), or(half(), or(half(), half()))];
         for pair in pairs {
             let mut scheme = pair.build(&port_info(1)).unwrap();
-            let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != Verdict::Pass;
+            let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != MarkDecision::Pass;
             let hits = (0..8_000).filter(hit).count();
             // One in eight is spared by all three.
             assert!(hits.abs_diff(7_000) < 150, "{hits}");
@@ -191,9 +191,9 @@ mod tests {
     #[test]
     fn both_schemes_see_everything_although_the_first_marks() {
         let mut or = Or { first: Probe::default(), second: Probe::default() };
-        assert_eq!(or.on_enqueue(&cx()), Verdict::Mark(Rule::QueueLength));
+        assert_eq!(or.on_enqueue(&cx()), MarkDecision::Mark(Rule::QueueLength));
         or.on_queued(&cx());
-        assert_eq!(or.on_dequeue(&cx(), Span::ZERO), Verdict::Mark(Rule::PortLength));
+        assert_eq!(or.on_dequeue(&cx(), Span::ZERO), MarkDecision::Mark(Rule::PortLength));
         or.on_turn(&Turn { queue: QueueId(0), now: Time::ZERO, event: TurnEvent::Joined });
         for probe in [&or.first, &or.second] {
             let calls = [probe.enqueued, probe.queued, probe.dequeued, probe.turns];

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, settings};
 
 use super::diff_ecn::{Options, PERIOD_RTTS, PassCount, Profile, QueueMap, Release, Tables};
-use super::{Cx, Marker, PortInfo, Queues, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo, Queues};
 use crate::{Pkt, Rule};
 
 settings! {
@@ -124,9 +124,9 @@ impl Marker for PerFlowTcn {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         self.map.on_departed(cx);
-        Verdict::mark_if(sojourn > self.threshold, Rule::Sojourn)
+        MarkDecision::mark_if(sojourn > self.threshold, Rule::Sojourn)
     }
 
     fn flows(&self) -> Option<u32> {
@@ -184,7 +184,7 @@ mod tests {
             let mut scheme = PerFlowTcn::new(&config, &port_info(2)).unwrap();
             for (ns, expected) in [(us - 1, false), (us, false), (us + 1, true)] {
                 let verdict = scheme.on_dequeue(&cx(), Span::from_ns(ns));
-                assert_eq!(verdict, Verdict::mark_if(expected, Rule::Sojourn), "{ns}");
+                assert_eq!(verdict, MarkDecision::mark_if(expected, Rule::Sojourn), "{ns}");
             }
         }
     }

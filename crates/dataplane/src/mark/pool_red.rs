@@ -9,7 +9,7 @@
 use tidegate_units::{Bytes, ConfigError, Ratio, Size, Span};
 
 use super::red::{Pool, Red, Thresholds, red_settings};
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 
 red_settings! {
     /// Parameters of per-pool RED.
@@ -53,12 +53,12 @@ impl Marker for PoolRed {
     const READS_POOL: bool = true;
 
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.0.on_enqueue(cx)
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         self.0.on_dequeue(cx)
     }
 
@@ -83,8 +83,8 @@ mod tests {
             red.on_enqueue(&Cx { pool_bytes, queue_bytes, port_bytes: u32::MAX, ..cx() })
         };
         // 2 727 608 bytes with this packet's 1500.
-        assert_eq!(verdict(2_726_108), Verdict::Pass);
-        assert_eq!(verdict(2_726_109), Verdict::Mark(Rule::PoolLength));
+        assert_eq!(verdict(2_726_108), MarkDecision::Pass);
+        assert_eq!(verdict(2_726_109), MarkDecision::Mark(Rule::PoolLength));
     }
 
     #[test]
@@ -101,8 +101,8 @@ mod tests {
         let mut red = made(Some(1_538)).unwrap();
         let mut verdict = |pool_bytes| red.on_enqueue(&Cx { pool_bytes, ..cx() });
         // 20 of 1538 bytes, this packet's 1500 among them.
-        assert_eq!(verdict(29_260), Verdict::Pass);
-        assert_eq!(verdict(29_261), Verdict::Mark(Rule::PoolLength));
+        assert_eq!(verdict(29_260), MarkDecision::Pass);
+        assert_eq!(verdict(29_261), MarkDecision::Mark(Rule::PoolLength));
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let mut verdict = |pool_bytes| red.on_dequeue(&Cx { pool_bytes, ..cx() }, Span::ZERO);
         assert_eq!(
             [verdict(1_500), verdict(1_501)],
-            [Verdict::Pass, Verdict::Mark(Rule::PoolLength)]
+            [MarkDecision::Pass, MarkDecision::Mark(Rule::PoolLength)]
         );
     }
 }

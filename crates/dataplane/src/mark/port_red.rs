@@ -8,7 +8,7 @@
 use tidegate_units::{ConfigError, Ratio, Size, Span};
 
 use super::red::{Port, Red, Thresholds, red_settings};
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 
 red_settings! {
     /// Parameters of per-port RED.
@@ -44,12 +44,12 @@ impl PortRed {
 
 impl Marker for PortRed {
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.0.on_enqueue(cx)
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         self.0.on_dequeue(cx)
     }
 }
@@ -68,9 +68,9 @@ mod tests {
             red.on_enqueue(&Cx { queue, port_bytes, ..cx() })
         };
         // 65 packets of 1500 bytes are 97 500, this one included.
-        assert_eq!(verdict(7, 96_000), Verdict::Pass);
-        assert_eq!(verdict(7, 96_001), Verdict::Mark(Rule::PortLength));
-        assert_eq!(verdict(0, 96_001), Verdict::Mark(Rule::PortLength));
+        assert_eq!(verdict(7, 96_000), MarkDecision::Pass);
+        assert_eq!(verdict(7, 96_001), MarkDecision::Mark(Rule::PortLength));
+        assert_eq!(verdict(0, 96_001), MarkDecision::Mark(Rule::PortLength));
     }
 
     #[test]
@@ -84,6 +84,9 @@ mod tests {
         };
         let mut red = PortRed::new(&config, &port_info(1)).unwrap();
         let mut verdict = |port_packets| red.on_dequeue(&Cx { port_packets, ..cx() }, Span::ZERO);
-        assert_eq!([verdict(1), verdict(2)], [Verdict::Pass, Verdict::Mark(Rule::PortLength)]);
+        assert_eq!(
+            [verdict(1), verdict(2)],
+            [MarkDecision::Pass, MarkDecision::Mark(Rule::PortLength)]
+        );
     }
 }

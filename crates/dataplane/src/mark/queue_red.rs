@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use tidegate_units::{Bytes, ConfigError, QueueId, Rate, Ratio, Size, Span};
 
 use super::red::{self, Queue, Red, Thresholds, red_settings};
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 
 red_settings! {
     /// Parameters of per-queue RED.
@@ -79,12 +79,12 @@ pub fn in_proportion(size: Size, rate: Rate, speed: Rate) -> Size {
 
 impl Marker for QueueRed {
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.0.on_enqueue(cx)
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         self.0.on_dequeue(cx)
     }
 
@@ -112,8 +112,8 @@ mod tests {
             red.on_enqueue(&Cx { queue_bytes, port_bytes: u32::MAX, pool_bytes: u32::MAX, ..cx() })
         };
         // 65 packets of 1500 bytes are 97 500, this one included.
-        assert_eq!(verdict(96_000), Verdict::Pass);
-        assert_eq!(verdict(96_001), Verdict::Mark(Rule::QueueLength));
+        assert_eq!(verdict(96_000), MarkDecision::Pass);
+        assert_eq!(verdict(96_001), MarkDecision::Mark(Rule::QueueLength));
         assert_eq!(red.threshold(QueueId(1)), Some(97_500));
     }
 
@@ -130,7 +130,7 @@ mod tests {
         let mut red = made(&config);
         let mut marked = |queue, queue_bytes| {
             let cx = Cx { queue: QueueId(queue), queue_bytes, ..cx() };
-            red.on_dequeue(&cx, Span::ZERO) != Verdict::Pass
+            red.on_dequeue(&cx, Span::ZERO) != MarkDecision::Pass
         };
         assert_eq!([marked(0, 1_500), marked(0, 1_501)], [false, true]);
         assert_eq!([marked(1, 4_500), marked(1, 4_501)], [false, true]);

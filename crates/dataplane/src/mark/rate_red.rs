@@ -18,7 +18,7 @@ use tidegate_units::{
     ByteTime, Bytes, ConfigError, QueueId, Rate, Ratio, Size, Span, Time, settings,
 };
 
-use super::{Cx, Marker, PortInfo, Verdict, red};
+use super::{Cx, MarkDecision, Marker, PortInfo, red};
 use crate::Rule;
 
 settings! {
@@ -141,21 +141,21 @@ impl RateRed {
 
 impl Marker for RateRed {
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
         let state = self.queues.get(cx.queue.index());
         let hit = state.is_some_and(|state| length > u64::from(state.threshold));
-        Verdict::mark_if(hit, Rule::QueueLength)
+        MarkDecision::mark_if(hit, Rule::QueueLength)
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         let Some(state) = self.queues.get_mut(cx.queue.index()) else {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         };
         if state.start == State::NOT_MEASURING {
             if cx.queue_bytes < self.measure_threshold {
-                return Verdict::Pass;
+                return MarkDecision::Pass;
             }
             state.start = cx.now;
         }
@@ -164,7 +164,7 @@ impl Marker for RateRed {
             let end = cx.now + self.cycles.wire.span(cx.pkt.len);
             self.end_cycle(cx.queue, end, cx.queue_bytes);
         }
-        Verdict::Pass
+        MarkDecision::Pass
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
@@ -207,7 +207,7 @@ mod tests {
     fn depart(red: &mut RateRed, ns: u64, len: u32, left: u32) {
         let mut cx = Cx { now: Time::from_ns(ns), queue_bytes: left, ..cx() };
         cx.pkt.len = len;
-        assert_eq!(red.on_dequeue(&cx, Span::ZERO), Verdict::Pass);
+        assert_eq!(red.on_dequeue(&cx, Span::ZERO), MarkDecision::Pass);
     }
 
     fn rates(red: &RateRed) -> [Option<u64>; 2] {
@@ -272,10 +272,10 @@ mod tests {
         assert_eq!(red.threshold(QueueId(2)), None);
         let mut verdict =
             |queue, queue_bytes| red.on_enqueue(&Cx { queue: QueueId(queue), queue_bytes, ..cx() });
-        let mark = Verdict::Mark(Rule::QueueLength);
-        assert_eq!([verdict(0, 61_000), verdict(0, 61_001)], [Verdict::Pass, mark]);
-        assert_eq!([verdict(1, 123_500), verdict(1, 123_501)], [Verdict::Pass, mark]);
-        assert_eq!(verdict(2, u32::MAX), Verdict::Pass, "there is no such queue");
+        let mark = MarkDecision::Mark(Rule::QueueLength);
+        assert_eq!([verdict(0, 61_000), verdict(0, 61_001)], [MarkDecision::Pass, mark]);
+        assert_eq!([verdict(1, 123_500), verdict(1, 123_501)], [MarkDecision::Pass, mark]);
+        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "there is no such queue");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use tidegate_units::{ConfigError, Ratio, Rng, Span, Time, choices, settings};
 
 use super::ramp::{Ramp, Zone};
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 choices! {
@@ -109,15 +109,15 @@ impl Tcn {
 
 impl Marker for Tcn {
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         if sojourn <= self.threshold {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         }
         let hit = match &mut self.special {
             None => true,
             Some(special) => special.hit(cx.now, sojourn),
         };
-        Verdict::mark_if(hit, Rule::Sojourn)
+        MarkDecision::mark_if(hit, Rule::Sojourn)
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     fn marks(config: &Config, now: Time, sojourn: Span) -> bool {
         let mut tcn = Tcn::new(config, &port_info(1)).unwrap();
         let cx = Cx { now, ..cx() };
-        tcn.on_dequeue(&cx, sojourn) == Verdict::Mark(Rule::Sojourn)
+        tcn.on_dequeue(&cx, sojourn) == MarkDecision::Mark(Rule::Sojourn)
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let mut tcn = Tcn::new(&config, &port_info(1)).unwrap();
         let mut hits = |us| {
             (0..10_000)
-                .filter(|_| tcn.on_dequeue(&cx(), Span::from_us(us)) != Verdict::Pass)
+                .filter(|_| tcn.on_dequeue(&cx(), Span::from_us(us)) != MarkDecision::Pass)
                 .count()
         };
         assert_eq!([hits(99), hits(100), hits(201)], [0, 0, 10_000]);

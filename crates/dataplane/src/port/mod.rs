@@ -25,7 +25,7 @@ use tidegate_units::{
 
 use crate::buffer::{Buffer, Charge, Request};
 use crate::mark::custom::{self, Custom};
-use crate::mark::{self, AnyMarker, Cx, Marker, PortInfo, Queues, Verdict};
+use crate::mark::{self, AnyMarker, Cx, MarkDecision, Marker, PortInfo, Queues};
 use crate::sched::{self, AnyScheduler, Pick, QueueSet, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
@@ -591,7 +591,7 @@ fn admit(
         Err(reason) => return Err(ledger.reject(cx.queue, reason)),
     };
     let mut ecn = cx.pkt.ecn;
-    if let Verdict::Mark(rule) = marker.on_enqueue(cx) {
+    if let MarkDecision::Mark(rule) = marker.on_enqueue(cx) {
         match mark(ecn, non_ect) {
             Marking::AlreadyDone | Marking::Impossible => {}
             Marking::Drop => {
@@ -623,7 +623,7 @@ fn decide_departure(
 ) -> (Ecn, Action) {
     let mut ecn = cx.pkt.ecn;
     let mut action = Action::Send;
-    if let Verdict::Mark(rule) = marker.on_dequeue(cx, sojourn) {
+    if let MarkDecision::Mark(rule) = marker.on_dequeue(cx, sojourn) {
         match mark(ecn, non_ect) {
             Marking::AlreadyDone | Marking::Impossible => {}
             Marking::Drop => action = Action::Drop(ledger.reject(cx.queue, DropReason::NotCapable)),

@@ -36,18 +36,18 @@ impl Marker for Probe {
         self.queue.unwrap_or(proposed)
     }
 
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         self.enqueued.push(*cx);
-        Verdict::mark_if(self.mark_on_enqueue, Rule::QueueLength)
+        MarkDecision::mark_if(self.mark_on_enqueue, Rule::QueueLength)
     }
 
     fn on_queued(&mut self, cx: &Cx) {
         self.queued.push(*cx);
     }
 
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         self.dequeued.push((*cx, sojourn));
-        Verdict::mark_if(self.mark_on_dequeue, Rule::Sojourn)
+        MarkDecision::mark_if(self.mark_on_dequeue, Rule::Sojourn)
     }
 
     fn on_turn(&mut self, turn: &Turn) {

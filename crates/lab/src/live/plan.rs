@@ -101,7 +101,7 @@ fn check(setup: &Setup) -> Result<(), String> {
     if !setup.host_delay.values.is_empty() {
         return Err(only("transport.host_delay", "cables with a delay: topology.host_delays"));
     }
-    if !setup.pauses.is_empty() {
+    if !setup.think_times.is_empty() {
         let allowed = "sources without pauses; `messages` runs in the simulator";
         return Err(only("traffic", allowed));
     }

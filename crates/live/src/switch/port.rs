@@ -16,7 +16,7 @@ use crate::device::{BURST, Device, SendError};
 use crate::frame;
 use crate::pacer::Pacer;
 use crate::store::{FrameId, Store};
-use crate::switch::stall::{Stall, Verdict};
+use crate::switch::stall::{Patience, Stall};
 use crate::switch::storm::Storm;
 
 /// A port and what belongs to it.
@@ -265,8 +265,8 @@ impl SwitchPort {
         }
         let (gone, loss) = match device.send(&frames[..staged.len()]) {
             Ok(0) => match self.stall.on_wait(now) {
-                Verdict::Wait => (0, None),
-                Verdict::GiveUp => (staged.len(), Some(Loss::Stalled)),
+                Patience::Wait => (0, None),
+                Patience::GiveUp => (staged.len(), Some(Loss::Stalled)),
             },
             Ok(taken) => (taken, None),
             Err(SendError::LinkDown) => {
@@ -274,8 +274,8 @@ impl SwitchPort {
                 (staged.len(), Some(Loss::LinkDown))
             }
             Err(SendError::NoBuffer) => match self.stall.on_no_buffer(now, frames[0].len()) {
-                Verdict::Wait => (0, None),
-                Verdict::GiveUp => (1, Some(Loss::NoBuffer)),
+                Patience::Wait => (0, None),
+                Patience::GiveUp => (1, Some(Loss::NoBuffer)),
             },
             Err(SendError::Refused) => {
                 self.stall.on_lost();

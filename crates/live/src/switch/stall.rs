@@ -27,7 +27,7 @@ pub(super) struct Stall {
 
 /// What becomes of frames that were not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Patience {
     /// They are tried again.
     Wait,
     /// They are dropped.
@@ -70,7 +70,7 @@ impl Stall {
 
     /// The device has no room now and will have.
     #[cold]
-    pub(super) fn on_wait(&mut self, now: Time) -> Verdict {
+    pub(super) fn on_wait(&mut self, now: Time) -> Patience {
         self.note(now);
         let span = now - *self.waits_since.get_or_insert(now);
         // At once for a while, then less and less often.
@@ -79,26 +79,26 @@ impl Stall {
             span => now + Span::from_ps(span.as_ps() / 8).min(LONGEST_PAUSE),
         };
         if span < LONGEST {
-            return Verdict::Wait;
+            return Patience::Wait;
         }
         self.again = now + LONGEST;
-        Verdict::GiveUp
+        Patience::GiveUp
     }
 
     /// The device has no buffer for a frame of `len` bytes.
     #[cold]
-    pub(super) fn on_no_buffer(&mut self, now: Time, len: usize) -> Verdict {
+    pub(super) fn on_no_buffer(&mut self, now: Time, len: usize) -> Patience {
         self.note(now);
         self.tries += 1;
         self.again = now;
         if self.tries < TRIES && len < self.shortest_lost {
             self.again = now + FIRST_PAUSE * (1 << (self.tries - 1));
-            return Verdict::Wait;
+            return Patience::Wait;
         }
         self.tries = 0;
         self.waits_since = None;
         self.shortest_lost = self.shortest_lost.min(len);
-        Verdict::GiveUp
+        Patience::GiveUp
     }
 
     /// When the device is to be tried again.
@@ -144,7 +144,7 @@ mod tests {
         let mut now = Time::from_us(5);
         let mut tries = |stall: &mut Stall, len| {
             let mut tries = 1;
-            while stall.on_no_buffer(now, len) == Verdict::Wait {
+            while stall.on_no_buffer(now, len) == Patience::Wait {
                 now = stall.again();
                 tries += 1;
             }
@@ -164,11 +164,11 @@ mod tests {
     #[test]
     fn a_wait_long_after_a_frame_was_given_up_is_a_new_one() {
         let mut stall = Stall::new();
-        while stall.on_no_buffer(Time::ZERO, 1_400) == Verdict::Wait {}
-        assert_eq!(stall.on_wait(Time::from_secs(10)), Verdict::Wait);
+        while stall.on_no_buffer(Time::ZERO, 1_400) == Patience::Wait {}
+        assert_eq!(stall.on_wait(Time::from_secs(10)), Patience::Wait);
         stall.on_lost();
         assert_eq!(stall.span(), Span::ZERO);
-        assert_eq!(stall.on_wait(Time::from_secs(20)), Verdict::Wait);
+        assert_eq!(stall.on_wait(Time::from_secs(20)), Patience::Wait);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let mut stall = Stall::new();
         let begin = Time::from_ms(1);
         let (mut now, mut tries) = (begin, 1);
-        while stall.on_wait(now) == Verdict::Wait {
+        while stall.on_wait(now) == Patience::Wait {
             tries += 1;
             // A loop of a microsecond.
             now = stall.again().max(now + Span::from_us(1));
@@ -186,7 +186,7 @@ mod tests {
         assert!(tries < 1_500, "{tries}");
         // The next burst has a try a second.
         assert_eq!(stall.again(), now + Span::from_secs(1));
-        assert_eq!(stall.on_wait(stall.again()), Verdict::GiveUp);
+        assert_eq!(stall.on_wait(stall.again()), Patience::GiveUp);
         stall.on_sent(60);
         assert_eq!(stall.span(), Span::ZERO);
     }

@@ -99,14 +99,14 @@ impl Described {
         receive.map_err(|error| self.host_receive.locs.problem(&error))?;
         let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
         let ports = port_names(&network);
-        let pauses = plan.iter().zip(0..).filter_map(|(planned, number)| {
+        let think_times = plan.iter().zip(0..).filter_map(|(planned, number)| {
             let source = &traffic.sources[planned.source as usize];
-            source.pauses().map(|pauses| (number, pauses))
+            source.think_times().map(|think| (number, think))
         });
         let mut setup = Setup {
             flows,
             paths,
-            pauses: pauses.collect(),
+            think_times: think_times.collect(),
             probes,
             switch: ports_of(&self.switch),
             flow_control: (self.flow_control.as_ref()).map(|located| located.item.clone()),

@@ -1,5 +1,5 @@
 //! Time cut into buckets: everything that arrives at a port within a bucket is known before the port is
-//! served, so that it is sorted once instead of going through a heap. See [`Plan`].
+//! served, so that it is sorted once instead of going through a heap. See [`BucketPlan`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use tidegate_units::{Span, Time};
 
 use super::sort::ByTime;
-use super::{Arrival, Calendar, Destination, InBuckets, Plan, Rank};
+use super::{Arrival, BucketPlan, Calendar, Destination, InBuckets, Rank};
 use crate::by_key::ByKey;
 use crate::packet::Packet;
 use crate::slab::Slab;
@@ -64,7 +64,7 @@ const MAX_RING: u64 = 1 << 14;
 
 impl Buckets {
     /// A calendar for links on which hardly anything arrives later than `horizon` after it left.
-    pub(crate) fn new(plan: &Plan, horizon: Span) -> Self {
+    pub(crate) fn new(plan: &BucketPlan, horizon: Span) -> Self {
         let width = plan.width();
         let count = (horizon.as_ps() >> width).saturating_add(2);
         let count = count.clamp(MIN_RING, MAX_RING).next_power_of_two();

@@ -11,16 +11,16 @@
 //! Two machines follow it: [`Buckets`], which is fast, and [`Heap`], which is simple and shows that
 //! the first is right.
 
+pub(crate) mod bucket_plan;
 pub(crate) mod buckets;
 pub(crate) mod heap;
 pub(crate) mod parts;
-pub(crate) mod plan;
 pub(crate) mod sort;
 
+pub(crate) use bucket_plan::BucketPlan;
 pub(crate) use buckets::Buckets;
 pub(crate) use heap::Heap;
 pub(crate) use parts::PartCalendar;
-pub(crate) use plan::Plan;
 
 use tidegate_units::Time;
 

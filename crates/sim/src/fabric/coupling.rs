@@ -21,7 +21,7 @@ use tidegate_units::Time;
 
 use super::Fabric;
 use crate::calendar::sort::{self, Batch};
-use crate::calendar::{Arrival, Calendar, Plan};
+use crate::calendar::{Arrival, BucketPlan, Calendar};
 use crate::setup::Setup;
 
 /// What is known of switches whose ports depend on each other.
@@ -48,8 +48,8 @@ pub(super) struct Coupling {
 #[derive(Debug)]
 struct Switch {
     node: u32,
-    /// The most that its links bring in each window of a [`Plan`].
-    influx: [Influx; Plan::MAX_WINDOWS],
+    /// The most that its links bring in each window of a [`BucketPlan`].
+    influx: [Influx; BucketPlan::MAX_WINDOWS],
     /// Packets that arrive in the step.
     arrivals: u32,
 }
@@ -82,7 +82,7 @@ const PAUSE: u32 = 1 << 31;
 impl Coupling {
     pub(super) fn new(
         setup: &Setup,
-        plan: &Plan,
+        plan: &BucketPlan,
         ports: &[Option<Box<dyn Egress>>],
         is_own: impl Fn(u32) -> bool,
     ) -> Self {
@@ -94,7 +94,7 @@ impl Coupling {
             indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
-                influx: [Influx { total: 0, per_ingress: 0 }; Plan::MAX_WINDOWS],
+                influx: [Influx { total: 0, per_ingress: 0 }; BucketPlan::MAX_WINDOWS],
                 arrivals: 0,
             });
         }

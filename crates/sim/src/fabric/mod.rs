@@ -25,7 +25,7 @@ use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
 use self::pauses::Pauses;
 use crate::calendar::sort::{self, Batch, ByTarget};
-use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
+use crate::calendar::{Arrival, BucketPlan, Calendar, Destination, Rank};
 use crate::hosts::HostQueueView;
 use crate::network::{Link, LinkId, Network, NodeId};
 use crate::observe;
@@ -228,7 +228,7 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn new(
         setup: &Setup,
         calendar: C,
-        plan: &Plan,
+        plan: &BucketPlan,
         is_own: impl Fn(NodeId) -> bool,
     ) -> Result<Self, ConfigError> {
         let network = &setup.network;

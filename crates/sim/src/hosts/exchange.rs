@@ -273,14 +273,14 @@ impl Hosts {
         let Some(writer) = connection.writer.as_mut() else {
             return;
         };
-        let Pace::Pauses(pauses) = writer.pace else {
+        let Pace::ThinkTime(think) = writer.pace else {
             return;
         };
-        let next = now + pauses.pause;
+        let next = now + think.pause;
         if end.side() == Side::Source {
             writer.next = next;
         }
-        let message_end = (reached + pauses.message).min(connection.flow_end);
+        let message_end = (reached + think.message).min(connection.flow_end);
         connection.phase_ends[end.side() as usize] = message_end;
         if end.side() == Side::Source {
             self.write_at(next, end);

@@ -32,7 +32,7 @@ use crate::packet::{EndId, Side};
 use crate::partition::Partition;
 use crate::result::FlowResult;
 use crate::routes::Routes;
-use crate::setup::{Accounting, HostDelay, Opening, Pauses, Setup, Transport};
+use crate::setup::{Accounting, HostDelay, Opening, Setup, ThinkTime, Transport};
 use crate::slab::Slab;
 use crate::workload::Probe;
 
@@ -63,8 +63,8 @@ pub(crate) struct Hosts {
     routes: Arc<Routes>,
     /// The path that each flow takes where it has a choice, if they are named.
     paths: Vec<u32>,
-    /// Flows that are sent as messages with pauses.
-    pauses: Vec<(u32, Pauses)>,
+    /// Flows that are sent as messages with think times.
+    think_times: Vec<(u32, ThinkTime)>,
     path: Vec<LinkId>,
     /// The speed of each host's link.
     lines: Vec<Rate>,
@@ -270,7 +270,7 @@ impl Hosts {
             started: 0,
             spilled: Slab::new(),
             paths: setup.paths.clone(),
-            pauses: setup.pauses.clone(),
+            think_times: setup.think_times.clone(),
             path,
             lines,
             rules: Rules {
@@ -487,8 +487,8 @@ fn min_timer(setup: &Setup) -> Span {
             timers[0].min(timers[1])
         }
     });
-    let pauses = setup.pauses.iter().map(|(_, pauses)| pauses.pause);
-    timers.chain(pauses).min().unwrap_or(Span::ZERO)
+    let think_times = setup.think_times.iter().map(|(_, think)| think.pause);
+    timers.chain(think_times).min().unwrap_or(Span::ZERO)
 }
 
 /// Bytes that an application with a rate writes at a time: a full segment of Ethernet.

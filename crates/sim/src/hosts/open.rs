@@ -87,14 +87,14 @@ impl Hosts {
         connection.service = flow.service;
         connection.is_measured = !self.waits.is_empty() && flow.bytes <= MEASURED;
         connection.begin(before.saturating_add(bytes));
-        let pauses = self.pauses.binary_search_by_key(&(number as u32), |&(flow, _)| flow);
-        let pauses = pauses.ok().map(|place| self.pauses[place].1);
-        if let Some(pauses) = pauses {
-            connection.end_message(before, pauses.message);
+        let think = self.think_times.binary_search_by_key(&(number as u32), |&(flow, _)| flow);
+        let think = think.ok().map(|place| self.think_times[place].1);
+        if let Some(think) = think {
+            connection.end_message(before, think.message);
         }
-        let pace = match (flow.rate, pauses) {
+        let pace = match (flow.rate, think) {
             (Some(rate), _) => Some(Pace::Rate(ByteTime::new(rate))),
-            (None, pauses) => pauses.map(Pace::Pauses),
+            (None, think) => think.map(Pace::ThinkTime),
         };
         connection.writer =
             pace.map(|pace| Box::new(Writer { left: bytes, next: flow.start, pace }));
@@ -129,14 +129,14 @@ impl Hosts {
             return;
         };
         let most = match writer.pace {
-            Pace::Pauses(pauses) => pauses.message,
+            Pace::ThinkTime(think) => think.message,
             Pace::Rate(_) => u64::from(CHUNK),
         };
         let bytes = writer.left.min(most);
         writer.left -= bytes;
         let next = match writer.pace {
             // When the message has arrived, the pause begins.
-            Pace::Pauses(_) => Time::MAX,
+            Pace::ThinkTime(_) => Time::MAX,
             Pace::Rate(byte_time) => now + byte_time.span(bytes as u32),
         };
         writer.next = next;

@@ -46,7 +46,7 @@ fn star(flows: Vec<Flow>) -> Setup {
         network,
         flows,
         paths: Vec::new(),
-        pauses: Vec::new(),
+        think_times: Vec::new(),
         probes: Vec::new(),
         switch: Ports { marking, scheduling, buffer, non_ect: NonEct::Pass },
         flow_control: None,

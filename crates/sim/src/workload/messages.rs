@@ -1,10 +1,10 @@
-//! Messages with pauses on one connection: an application that sends, waits, and sends again.
+//! Messages with think times on one connection: an application that sends, waits, and sends again.
 
 use tidegate_units::{Bytes, ConfigError, Setting, Span, Time, settings};
 
 use super::{Env, Extent, Hosts};
 use crate::flow::Flow;
-use crate::setup::Pauses;
+use crate::setup::ThinkTime;
 
 settings! {
     /// Parameters of messages: a flow from each sender, on a connection of its own.
@@ -37,9 +37,9 @@ impl Config {
         Extent { flows: Some(self.from.most(hosts).into()), field: "from" }
     }
 
-    /// The pauses within each flow.
-    pub(super) const fn pauses(&self) -> Pauses {
-        Pauses { message: self.bytes.0, pause: self.idle }
+    /// The think times within each flow.
+    pub(super) const fn think_times(&self) -> ThinkTime {
+        ThinkTime { message: self.bytes.0, pause: self.idle }
     }
 
     /// A flow for each sender: all of its messages.
@@ -54,7 +54,7 @@ impl Config {
             return Err(ConfigError::out_of_range("messages", 0, "at least 1"));
         }
         if self.idle == Span::ZERO {
-            let allowed = "more than zero; without pauses a flow is `long-lived`";
+            let allowed = "more than zero; without think times a flow is `long-lived`";
             return Err(ConfigError::out_of_range("idle", "0s", allowed));
         }
         let bytes = self.bytes.0.checked_mul(u64::from(self.messages));

@@ -9,7 +9,7 @@
 //! | [`burst`] | incast: many hosts answer one at the same time |
 //! | [`arrivals`] | flows whose gaps come from a table |
 //! | [`long_lived`] | named flows, endless or not, limited in rate or not |
-//! | [`messages`] | messages with pauses on one connection |
+//! | [`messages`] | messages with think times on one connection |
 //! | [`List`] | an exact list from a CSV file |
 //!
 //! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run ends.
@@ -65,7 +65,7 @@ use tidegate_units::{ConfigError, NoSettings, Setting, catalogue};
 
 use crate::flow::Flow;
 use crate::network::HostId;
-use crate::setup::Pauses;
+use crate::setup::ThinkTime;
 
 /// The most flows of a source, and of all of them together: 4 GB of memory.
 const MAX_FLOWS: u64 = 100_000_000;
@@ -144,10 +144,10 @@ impl Source {
         }
     }
 
-    /// The pauses within each of its flows, if there are any.
-    pub fn pauses(&self) -> Option<Pauses> {
+    /// The think times within each of its flows, if there are any.
+    pub fn think_times(&self) -> Option<ThinkTime> {
         match self {
-            Self::Messages(config) => Some(config.pauses()),
+            Self::Messages(config) => Some(config.think_times()),
             _ => None,
         }
     }

@@ -27,7 +27,7 @@ use tidegate_units::{ConfigError, QueueId, Time};
 
 use super::{ByBucket, Engine, Progress, Worker, World};
 use crate::calendar::{
-    Arrival, Buckets, Calendar as _, Destination, InBuckets as _, PartCalendar, Plan, Rank,
+    Arrival, BucketPlan, Buckets, Calendar as _, Destination, InBuckets as _, PartCalendar, Rank,
 };
 use crate::fabric::Fabric;
 use crate::flow::Flow;
@@ -367,7 +367,7 @@ impl ParallelEngine {
 }
 
 /// Cuts the levels where packets go to other parts that may need them at the next level.
-fn stages(setup: &Setup, plan: &Plan, partition: &Partition) -> Vec<Range<usize>> {
+fn stages(setup: &Setup, plan: &BucketPlan, partition: &Partition) -> Vec<Range<usize>> {
     let network = &setup.network;
     let mut crosses = vec![false; plan.count()];
     for (link, level) in (0..).map(LinkId).zip(plan.levels()) {
@@ -392,7 +392,7 @@ impl Engine for ParallelEngine {
         let partition = Arc::new(Partition::new(network, setup.threads.get()));
         let count = partition.count();
         let routes = Arc::new(setup.routes()?);
-        let plan = Plan::new(setup, &routes);
+        let plan = BucketPlan::new(setup, &routes);
         let flows: Arc<[_]> = setup.flows.as_slice().into();
         let of_links: Arc<[u16]> = partition.of_links(network).into();
         let mut parts = Vec::with_capacity(count);

@@ -116,7 +116,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         network,
         flows,
         paths: Vec::new(),
-        pauses: Vec::new(),
+        think_times: Vec::new(),
         probes: Vec::new(),
         switch: ports("queue-red", "fifo", "per-port limit=1500KB"),
         flow_control: None,

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_dataplane::buffer::Buffer;
-use tidegate_dataplane::mark::{Marker, Verdict};
+use tidegate_dataplane::mark::{MarkDecision, Marker};
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{Action, Departure, DropReason, NonEct, Pkt, Port, PortConfig, Rule};
 use tidegate_units::{Ecn, PktId, PortId, QueueId, Rate, Time};
@@ -205,7 +205,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         &mut self,
         queue: QueueId,
         pkt: Pkt,
-        verdict: Option<Verdict>,
+        verdict: Option<MarkDecision>,
         reason: DropReason,
     ) -> Result<(), String> {
         // The scheme may have chosen another queue than the one that was asked for.
@@ -329,11 +329,11 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         &mut self,
         queue: QueueId,
         ecn: Ecn,
-        verdict: Verdict,
+        verdict: MarkDecision,
     ) -> Result<Option<Ecn>, String> {
         ensure!(queue.index() < self.model.queues.len(), "there is no queue {queue}");
         Ok(match (ecn, verdict) {
-            (Ecn::Ect0 | Ecn::Ect1, Verdict::Mark(rule)) => {
+            (Ecn::Ect0 | Ecn::Ect1, MarkDecision::Mark(rule)) => {
                 self.model.count_mark(rule);
                 Some(Ecn::Ce)
             }
@@ -343,8 +343,8 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     }
 
     /// Whether a verdict costs the packet its life.
-    fn is_lost(&self, ecn: Ecn, verdict: Verdict) -> bool {
-        let is_marked = matches!(verdict, Verdict::Mark(_));
+    fn is_lost(&self, ecn: Ecn, verdict: MarkDecision) -> bool {
+        let is_marked = matches!(verdict, MarkDecision::Mark(_));
         is_marked && ecn == Ecn::NotEct && self.setup.non_ect == NonEct::Drop
     }
 

@@ -1,7 +1,7 @@
 //! Parts that pass every call on and write down what they saw.
 
 use tidegate_dataplane::buffer::{Buffer, Charge, Request};
-use tidegate_dataplane::mark::{Cx, Marker, Queues, Verdict};
+use tidegate_dataplane::mark::{Cx, MarkDecision, Marker, Queues};
 use tidegate_dataplane::sched::Turn;
 use tidegate_dataplane::{DropReason, Pkt};
 use tidegate_units::{PortId, QueueId, Rate, Span, Time};
@@ -9,8 +9,8 @@ use tidegate_units::{PortId, QueueId, Rate, Span, Time};
 /// What a scheme was asked and what it answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Saw {
-    Dequeue(Cx, Span, Verdict),
-    Enqueue(Cx, Verdict),
+    Dequeue(Cx, Span, MarkDecision),
+    Enqueue(Cx, MarkDecision),
     Queued(Cx),
 }
 
@@ -45,7 +45,7 @@ impl<M: Marker> Marker for Witness<M> {
         queue
     }
 
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         let verdict = self.marker.on_enqueue(cx);
         self.saw.push(Saw::Enqueue(*cx, verdict));
         verdict
@@ -56,7 +56,7 @@ impl<M: Marker> Marker for Witness<M> {
         self.saw.push(Saw::Queued(*cx));
     }
 
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         let verdict = self.marker.on_dequeue(cx, sojourn);
         self.saw.push(Saw::Dequeue(*cx, sojourn, verdict));
         verdict

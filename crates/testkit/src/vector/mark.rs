@@ -1,7 +1,7 @@
 //! Vectors of marking schemes: the hooks of a [`Marker`], called with given numbers.
 
 use serde::Deserialize;
-use tidegate_dataplane::mark::{AnyMarker, Config, Cx, Marker, PortInfo, Queues, Verdict};
+use tidegate_dataplane::mark::{AnyMarker, Config, Cx, MarkDecision, Marker, PortInfo, Queues};
 use tidegate_dataplane::sched::{Round, Turn, TurnEvent};
 use tidegate_dataplane::{MAX_QUEUES, Pkt, Rule};
 use tidegate_units::{ConfigError, Ecn, FlowId, QueueId, Rate, Span};
@@ -404,10 +404,10 @@ impl Step {
         }
     }
 
-    fn expect_verdict(&self, got: Verdict) -> Result<(), String> {
+    fn expect_verdict(&self, got: MarkDecision) -> Result<(), String> {
         let name = |verdict| match verdict {
-            Verdict::Mark(rule) => Rule::name(rule),
-            Verdict::Pass => "pass",
+            MarkDecision::Mark(rule) => Rule::name(rule),
+            MarkDecision::Pass => "pass",
         };
         let Some(expected) = self.expect.as_deref() else {
             return Ok(());

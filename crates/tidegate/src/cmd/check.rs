@@ -6,10 +6,10 @@ use tidegate_scenario::{Experiment, Problem, Scenario};
 use super::outline;
 use super::source::{self, Unread};
 use crate::args::Check;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
-pub(crate) fn check(arguments: &Check, output: Output) -> Result<Verdict, Error> {
-    let mut verdict = Verdict::Good;
+pub(crate) fn check(arguments: &Check, output: Output) -> Result<ExitStatus, Error> {
+    let mut verdict = ExitStatus::Good;
     let mut values = Vec::new();
     for file in &arguments.files {
         let checked = source::read(file, &arguments.set).and_then(|scenario| {
@@ -19,7 +19,7 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<Verdict, Error>
         let (scenario, plan) = match checked {
             Err(Unread::NoFile(text)) => return Err(Error::new(text)),
             Err(Unread::Problem(problem)) => {
-                verdict = Verdict::Bad;
+                verdict = ExitStatus::Bad;
                 if output.json {
                     values.push(wrong(file, &problem));
                 } else {

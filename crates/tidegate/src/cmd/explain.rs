@@ -6,9 +6,9 @@ use crate::args::Explain;
 use crate::catalogue::key::{self, Key};
 use crate::catalogue::{self, Entry, Parameter, alias};
 use crate::markdown;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
-pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<ExitStatus, Error> {
     let entries = catalogue::all();
     let asked = arguments.name.join(" ");
     let plain = alias::plain(&asked);
@@ -29,7 +29,7 @@ pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<Verdict, Er
             [] => output.print_json(&keys)?,
             found => output.print_json(&found)?,
         }
-        return Ok(Verdict::Good);
+        return Ok(ExitStatus::Good);
     }
     let mut texts = Vec::new();
     if let Some(alias) = meant {
@@ -40,7 +40,7 @@ pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<Verdict, Er
         texts.push(text_of_keys(&keys, output));
     }
     output.print(&texts.join("\n"))?;
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// A key, with each table that has it.

@@ -8,16 +8,16 @@ use clap_mangen::Man;
 use serde_json::json;
 
 use crate::args::Cli;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 /// The JSON Schema of scenario files.
-pub(crate) fn schema(output: Output) -> Result<Verdict, Error> {
+pub(crate) fn schema(output: Output) -> Result<ExitStatus, Error> {
     output.print(&tidegate_scenario::schema())?;
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// The completions for a shell.
-pub(crate) fn completions(shell: Shell, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn completions(shell: Shell, output: Output) -> Result<ExitStatus, Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
     let script = String::from_utf8_lossy(&script);
@@ -26,11 +26,11 @@ pub(crate) fn completions(shell: Shell, output: Output) -> Result<Verdict, Error
     } else {
         output.print(&script)?;
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// The manual page, or all of them into a folder.
-pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<ExitStatus, Error> {
     let mut command = Cli::command();
     command.build();
     let Some(folder) = folder else {
@@ -40,7 +40,7 @@ pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Erro
         } else {
             output.print(&page)?;
         }
-        return Ok(Verdict::Good);
+        return Ok(ExitStatus::Good);
     };
     let cannot =
         |path: &Path, error| Error::new(format!("cannot write {}: {error}", path.display()));
@@ -58,7 +58,7 @@ pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Erro
     } else {
         output.print(&(files.join("\n") + "\n"))?;
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 fn page(command: &clap::Command) -> Result<String, Error> {

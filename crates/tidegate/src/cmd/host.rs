@@ -7,13 +7,13 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::output::{Error, Verdict};
+use crate::output::{Error, ExitStatus};
 
 const PROGRAM: &str = "tidegate-host";
 
 /// Becomes `tidegate-host`, with the same words. They were read once already, so that mistakes in them are
 /// reported whether it is there or not.
-pub(crate) fn host(words: &[OsString]) -> Result<Verdict, Error> {
+pub(crate) fn host(words: &[OsString]) -> Result<ExitStatus, Error> {
     match become_program(words.get(2..).unwrap_or_default()) {
         Ok(never) => match never {},
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::new(MISSING)),

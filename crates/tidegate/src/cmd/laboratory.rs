@@ -10,13 +10,13 @@ use tidegate_report::folder::{self, Manifest};
 use tidegate_report::{Folder, Record};
 use tidegate_scenario::{Experiment, Scenario};
 
-use super::run::claim::{Claim, Others};
+use super::run::folder_lock::{FolderLock, Others};
 use super::run::{self, INTERRUPT, Job, place};
 use super::share;
 use crate::args::testbed::On;
 use crate::args::{Share, Target};
 use crate::output::{Error, Output};
-use crate::progress::{Bars, Board};
+use crate::progress::{Bars, ProgressBoard};
 
 /// What the scenario of the runs is called in their folder.
 const SCENARIO: &str = "scenario.toml";
@@ -33,7 +33,7 @@ pub(crate) fn alone(target: &Target) -> Begin {
 pub(crate) struct Laboratory {
     job: Job,
     folder: Folder,
-    _claim: Claim,
+    _claim: FolderLock,
     jobs: NonZeroUsize,
     output: Output,
 }
@@ -60,7 +60,7 @@ impl Laboratory {
             on: On::default(),
         };
         let begin = || begin(&job.path, &run::manifest(&job));
-        let (folder, claim) = Claim::open(&job.path, others, begin)?;
+        let (folder, claim) = FolderLock::open(&job.path, others, begin)?;
         let written = folder.write_file(SCENARIO, text.as_bytes());
         written.map_err(Error::new)?;
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
@@ -110,7 +110,7 @@ impl Laboratory {
     }
 
     /// Bars for so many runs, of which some may be done.
-    pub(crate) fn board(&self, runs: usize) -> Board {
+    pub(crate) fn board(&self, runs: usize) -> ProgressBoard {
         let open = runs.saturating_sub(self.folder.finished().len());
         self.output.say(&format!(
             "{}: {}, results in {}",
@@ -118,7 +118,7 @@ impl Laboratory {
             run::count(open, "run"),
             self.path().display()
         ));
-        Board::new(open, self.output)
+        ProgressBoard::new(open, self.output)
     }
 
     /// The records of the runs with these numbers, in their order; those that the folder lacks are run.
@@ -126,7 +126,7 @@ impl Laboratory {
     pub(crate) fn records(
         &self,
         numbers: &[usize],
-        board: &Board,
+        board: &ProgressBoard,
     ) -> Result<Option<Vec<Record>>, Error> {
         let wanted: BTreeSet<usize> = numbers.iter().copied().collect();
         let experiments = self.of(&wanted.into_iter().collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::args::List;
 use crate::catalogue::{self, Kind};
 use crate::markdown::folded;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 #[derive(Serialize)]
 struct Listed<'a> {
@@ -16,7 +16,7 @@ struct Listed<'a> {
     line: &'a str,
 }
 
-pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn list(arguments: &List, output: Output) -> Result<ExitStatus, Error> {
     let mut entries = catalogue::all();
     entries.retain(|entry| arguments.kind.is_none_or(|kind| kind == entry.kind));
     if output.json {
@@ -27,7 +27,7 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
         });
         let listed = listed.collect::<Vec<_>>();
         output.print_json(&listed)?;
-        return Ok(Verdict::Good);
+        return Ok(ExitStatus::Good);
     }
     let mut text = String::new();
     for of_kind in entries.chunk_by(|a, b| a.kind == b.kind) {
@@ -47,5 +47,5 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
     }
     output.print(&text)?;
     output.say("\n`tidegate explain NAME` describes each.");
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }

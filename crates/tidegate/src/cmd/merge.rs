@@ -10,7 +10,7 @@ use super::report::{self, Comparison};
 use super::reproduce;
 use super::run::{self, count};
 use crate::args::Merge;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 /// How many runs that are missing or differ are named.
 const NAMED: usize = 8;
@@ -25,7 +25,7 @@ struct Part {
     damaged: BTreeMap<String, String>,
 }
 
-pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<ExitStatus, Error> {
     let parts = parts(&arguments.folders)?;
     let runs: usize = parts.iter().map(|part| part.shards[0].manifest().runs.len()).sum();
     let is_new = !arguments.out.exists();
@@ -99,8 +99,8 @@ fn is_reproduction(parts: &[Part]) -> bool {
 }
 
 /// Makes of the joined runs what the command makes of its own.
-fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> {
-    let mut verdict = Verdict::Good;
+fn finish(parts: &[Part], out: &Path, output: Output) -> Result<ExitStatus, Error> {
+    let mut verdict = ExitStatus::Good;
     for part in parts {
         let path = below(out, &part.place);
         let folder = Folder::open(&path).map_err(Error::new)?;
@@ -110,7 +110,7 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> 
         comparison.write(&page, None)?;
         let stalled = run::stalled(&comparison.records);
         if !stalled.is_empty() {
-            verdict = Verdict::Bad;
+            verdict = ExitStatus::Bad;
         }
         if part.place.as_os_str().is_empty() {
             run::draw_trace(&comparison, &path, output)?;
@@ -132,7 +132,7 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> 
         }
     }
     let judged = reproduce::judge_merged(out, output)?;
-    Ok(if verdict == Verdict::Bad { verdict } else { judged })
+    Ok(if verdict == ExitStatus::Bad { verdict } else { judged })
 }
 
 /// The places of results below a folder: itself, or the figures of a reproduction with their trials.

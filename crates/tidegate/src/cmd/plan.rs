@@ -15,9 +15,9 @@ use tidegate_units::Setting;
 use super::verify;
 use crate::args::plan::Plan as Arguments;
 use crate::builtin::NETWORKS;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
-pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<ExitStatus, Error> {
     let mut network = read(&arguments.network)?;
     let current = match &arguments.current {
         Some(given) => Some(Current::read(given, &network).map_err(Error::new)?),
@@ -37,7 +37,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     };
     let verified = if arguments.verify {
         let Some(verified) = verify::verify(arguments, &plan, current.as_ref(), output)? else {
-            return Ok(Verdict::Bad);
+            return Ok(ExitStatus::Bad);
         };
         Some(verified)
     } else {
@@ -94,7 +94,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     let is_refuted = evidence.is_some_and(fails);
     // A configuration that mends what is broken was made all the same.
     let is_broken = configuration.is_none() && current.is_some_and(|today| today.is_broken(&plan));
-    Ok(if plan.works() && !is_refuted && !is_broken { Verdict::Good } else { Verdict::Bad })
+    Ok(if plan.works() && !is_refuted && !is_broken { ExitStatus::Good } else { ExitStatus::Bad })
 }
 
 /// The answer for the text of a network, or the configuration in a dialect, as the command says them.

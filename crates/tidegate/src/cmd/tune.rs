@@ -19,12 +19,12 @@ use tidegate_units::{Bytes, Setting};
 
 use super::engine::{self, Target, Work};
 use super::laboratory::{self, Begin, Laboratory};
-use super::run::claim::Others;
+use super::run::folder_lock::Others;
 use super::{plan, run, source};
 use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
-use crate::output::{Error, Output, Verdict};
-use crate::progress::Board;
+use crate::output::{Error, ExitStatus, Output};
+use crate::progress::ProgressBoard;
 
 /// The page in the results folder.
 const PAGE: &str = "tune.html";
@@ -53,7 +53,7 @@ struct Subject {
     reach: String,
 }
 
-pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error> {
     let request = request(arguments)?;
     let subject = subject(arguments, &request)?;
     let budget = budget(arguments, &subject, output)?;
@@ -104,7 +104,7 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
             let folder = run::quoted(&laboratory.path().display().to_string());
             laboratory.interrupted(&format!("{command} --out {folder}"));
         }
-        return Ok(Verdict::Bad);
+        return Ok(ExitStatus::Bad);
     };
     if engine::is_taken(laboratory.path()) {
         laboratory.clear()?;
@@ -112,8 +112,8 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
     }
     show(&tuning, &found, subject, &laboratory, output)?;
     Ok(match found.ending() {
-        Ending::NothingKeeps | Ending::Untested => Verdict::Bad,
-        _ => Verdict::Good,
+        Ending::NothingKeeps | Ending::Untested => ExitStatus::Bad,
+        _ => ExitStatus::Good,
     })
 }
 
@@ -125,7 +125,7 @@ fn run_shard(
     (text, command): (&str, &str),
     measured: impl Fn(&Record) -> Values,
     output: Output,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     if arguments.target.out.is_none() {
         return Err(Error::new(
             "the shards of a search fill one folder\nhint: name it with --out, the same for all",
@@ -148,8 +148,8 @@ fn run_shard(
             return Ok(records.map(|records| records.iter().map(&measured).collect()));
         }
         let own = laboratory.own(numbers, &arguments.share)?;
-        let board =
-            Board::new(own.len(), output).told(arguments.share.status.as_deref(), own.len());
+        let board = ProgressBoard::new(own.len(), output)
+            .told(arguments.share.status.as_deref(), own.len());
         ran = Some((own.len(), laboratory.records(&own, &board)?));
         Ok::<_, Error>(None)
     })?;
@@ -159,7 +159,7 @@ fn run_shard(
         Some((_, None)) => {
             let folder = run::quoted(&folder.to_string());
             laboratory.interrupted(&format!("{command} --out {folder}"));
-            return Ok(Verdict::Bad);
+            return Ok(ExitStatus::Bad);
         }
         Some((runs, _)) => output.say(&format!(
             "{} of round {round} are in {folder}\nhint: the same command runs the next round when all shards have \
@@ -169,9 +169,9 @@ fn run_shard(
         None if found.is_some() => output.say(&format!(
             "all rounds are in {folder}\nhint: {hint} says what was found"
         )),
-        None => return Ok(Verdict::Bad),
+        None => return Ok(ExitStatus::Bad),
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// Has an engine run what a round lacks, and whether all of it is there.
@@ -197,8 +197,8 @@ fn fill(
 }
 
 /// Bars for runs that are there already.
-fn silent(output: Output) -> Board {
-    Board::new(0, output.silent())
+fn silent(output: Output) -> ProgressBoard {
+    ProgressBoard::new(0, output.silent())
 }
 
 fn show(

@@ -8,7 +8,7 @@ use tidegate_plan::evidence::{Evidence, PACKET_HOPS, Trial};
 
 use super::laboratory::{self, Laboratory};
 use super::run;
-use super::run::claim::Others;
+use super::run::folder_lock::Others;
 use crate::args::plan::{Plan as Arguments, Verify};
 use crate::output::{Error, Output};
 

@@ -6,7 +6,7 @@ use crate::mark::testing::{cx, port_info};
 
 /// Picoseconds in a tick.
 const TICK: u64 = 1_024_000;
-const MARK: Verdict = Verdict::Mark(Rule::Persistent);
+const MARK: MarkDecision = MarkDecision::Mark(Rule::Persistent);
 
 fn codel(profile: Profile) -> Codel {
     let config = Config { profile, ..Config::default() };
@@ -18,7 +18,7 @@ fn at(tick: u64) -> Cx {
 }
 
 /// Decides on a packet that waited 60 ticks, ten more than the target.
-fn late(codel: &mut Codel, tick: u64) -> Verdict {
+fn late(codel: &mut Codel, tick: u64) -> MarkDecision {
     codel.on_dequeue(&at(tick), Span::from_ps(60 * TICK))
 }
 
@@ -60,7 +60,7 @@ fn the_target_and_the_backlog_are_compared_as_published() {
         let mut codel = codel(profile);
         late(&mut codel, 1000);
         let cx = Cx { queue_bytes: backlog, ..at(3000) };
-        codel.on_dequeue(&cx, Span::from_ps(sojourn * TICK)) == Verdict::Pass
+        codel.on_dequeue(&cx, Span::from_ps(sojourn * TICK)) == MarkDecision::Pass
     };
     for profile in [Profile::Es3, Profile::Linux, Profile::Ns3] {
         assert_eq!([49, 50, 51].map(|ticks| below(profile, ticks, 3000)), [true, false, false]);
@@ -81,14 +81,14 @@ fn sojourn_times_are_differences_of_rounded_stamps() {
     };
     // 49 ticks and a little, across 50 ends of a tick; and nearly 50 ticks across 49.
     assert_eq!(decide(2951 * TICK - 1, 3000 * TICK), MARK);
-    assert_eq!(decide(2951 * TICK, 3001 * TICK - 1), Verdict::Pass);
+    assert_eq!(decide(2951 * TICK, 3001 * TICK - 1), MarkDecision::Pass);
 }
 
 #[test]
 fn one_packet_below_the_target_starts_all_over() {
     let mut codel = codel(Profile::Linux);
     assert_eq!(marks(&mut codel, 1000..=2001), [2001]);
-    assert_eq!(codel.on_dequeue(&at(2002), Span::ZERO), Verdict::Pass);
+    assert_eq!(codel.on_dequeue(&at(2002), Span::ZERO), MarkDecision::Pass);
     assert_eq!(marks(&mut codel, 2003..=4002), [3004]);
     assert_eq!(codel.queues[0].count, 1);
 }
@@ -100,7 +100,7 @@ fn a_marking_phase_soon_after_another_starts_at_its_rate() {
         assert_eq!(marks(&mut codel, 1000..=4549), LINUX);
         codel.on_dequeue(&at(4550), Span::ZERO);
         late(&mut codel, second - 1001);
-        assert_eq!(late(&mut codel, second - 1), Verdict::Pass);
+        assert_eq!(late(&mut codel, second - 1), MarkDecision::Pass);
         assert_eq!(late(&mut codel, second), MARK);
         (codel.queues[0].count, u64::from(codel.queues[0].mark_next))
     };
@@ -156,8 +156,8 @@ fn queues_do_not_share_state_and_unknown_ones_pass() {
     late(&mut codel, 1000);
     let other = |tick, queue| Cx { queue: QueueId(queue), ..at(tick) };
     let sojourn = Span::from_ps(60 * TICK);
-    assert_eq!(codel.on_dequeue(&other(2001, 1), sojourn), Verdict::Pass);
-    assert_eq!(codel.on_dequeue(&other(2001, 2), sojourn), Verdict::Pass);
+    assert_eq!(codel.on_dequeue(&other(2001, 1), sojourn), MarkDecision::Pass);
+    assert_eq!(codel.on_dequeue(&other(2001, 2), sojourn), MarkDecision::Pass);
     assert_eq!(late(&mut codel, 2001), MARK);
 }
 
@@ -183,7 +183,7 @@ fn impossible_parameters_are_named() {
 fn the_extremes_neither_wrap_nor_panic() {
     let mut codel = codel(Profile::Linux);
     let cx = Cx { now: Time::MAX, queue_bytes: u32::MAX, ..cx() };
-    assert_eq!(codel.on_dequeue(&cx, Span::MAX), Verdict::Pass);
+    assert_eq!(codel.on_dequeue(&cx, Span::MAX), MarkDecision::Pass);
     codel.queues[0] = State {
         phase: Phase::Marking,
         inverse_sqrt: 1,

@@ -41,7 +41,7 @@ use tidegate_units::{Bytes, ConfigError, QueueId, Ratio, Size, Span, Time, setti
 use self::flow_count::FlowCount;
 pub(super) use self::queue_map::{Options, QueueMap};
 use super::red::Reading;
-use super::{Cx, Marker, PortInfo, Queues, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo, Queues};
 use crate::{Pkt, Rule};
 
 settings! {
@@ -165,7 +165,7 @@ impl Marker for DiffEcn {
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         let state = &mut *self.0;
         if let Some(count) = &mut state.count {
             count.on_packet(cx.pkt.flow, cx.now);
@@ -178,7 +178,7 @@ impl Marker for DiffEcn {
             Reading::Inclusive => cx.pkt.len,
         };
         let length = u64::from(cx.queue_bytes) + u64::from(own);
-        Verdict::mark_if(length > u64::from(threshold), Rule::FlowShare)
+        MarkDecision::mark_if(length > u64::from(threshold), Rule::FlowShare)
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {

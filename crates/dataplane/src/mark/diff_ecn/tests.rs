@@ -373,7 +373,7 @@ fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
 
 #[test]
 fn a_queue_is_marked_strictly_above_the_threshold() {
-    let mark = Verdict::Mark(Rule::FlowShare);
+    let mark = MarkDecision::Mark(Rule::FlowShare);
     for (reading, before) in [(Reading::Inclusive, 1500), (Reading::Exclusive, 0)] {
         let config = Config { reading, ..config() };
         let mut scheme = DiffEcn::new(&config, &port_info(4)).unwrap();
@@ -382,7 +382,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
             let cx = Cx { queue_bytes: length - before, queue_packets: 1, ..cx() };
             scheme.on_dequeue(&cx, Span::ZERO)
         });
-        assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark, mark]);
+        assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, mark, mark]);
     }
     // The sum of the length and the packet exceeds 32 bits and is still a sum.
     let mut scheme = DiffEcn::new(&config(), &port_info(4)).unwrap();

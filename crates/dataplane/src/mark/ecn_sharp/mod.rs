@@ -21,7 +21,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Rng, Span, Time, choices, setting
 
 use self::tofino::Pipeline;
 use super::ramp::{Ramp, Zone};
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 choices! {
@@ -201,7 +201,7 @@ impl EcnSharp {
 
 impl Marker for EcnSharp {
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         let (Machine::Exact(measure, _) | Machine::Tofino(measure, _)) = self.machine;
         let level = match measure {
             Measure::Bytes => u64::from(cx.queue_bytes),
@@ -224,9 +224,9 @@ impl Marker for EcnSharp {
                 Measure::Bytes => Rule::QueueLength,
                 Measure::Picoseconds | Measure::Ticks => Rule::Sojourn,
             };
-            return Verdict::Mark(rule);
+            return MarkDecision::Mark(rule);
         }
-        Verdict::mark_if(persistent, Rule::Persistent)
+        MarkDecision::mark_if(persistent, Rule::Persistent)
     }
 }
 

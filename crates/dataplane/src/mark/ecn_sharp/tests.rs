@@ -5,9 +5,9 @@ use crate::Pkt;
 use crate::mark::AnyMarker;
 use crate::mark::testing::{cx, port_info};
 
-const PASS: Verdict = Verdict::Pass;
-const SOJOURN: Verdict = Verdict::Mark(Rule::Sojourn);
-const PERSISTENT: Verdict = Verdict::Mark(Rule::Persistent);
+const PASS: MarkDecision = MarkDecision::Pass;
+const SOJOURN: MarkDecision = MarkDecision::Mark(Rule::Sojourn);
+const PERSISTENT: MarkDecision = MarkDecision::Mark(Rule::Persistent);
 
 fn ecn_sharp(config: &Config) -> EcnSharp {
     EcnSharp::new(config, &port_info(2)).unwrap()
@@ -18,7 +18,7 @@ fn at(ps: u64) -> Cx {
 }
 
 /// Decides on a packet that leaves at `ps` and waited for 100 µs, between the two targets.
-fn between(scheme: &mut EcnSharp, ps: u64) -> Verdict {
+fn between(scheme: &mut EcnSharp, ps: u64) -> MarkDecision {
     scheme.on_dequeue(&at(ps), Span::from_us(100))
 }
 
@@ -197,7 +197,7 @@ fn the_queue_length_may_be_the_signal() {
         let cx = Cx { queue_bytes, ..at(us * 1_000_000) };
         scheme.on_dequeue(&cx, Span::ZERO)
     };
-    let length = Verdict::Mark(Rule::QueueLength);
+    let length = MarkDecision::Mark(Rule::QueueLength);
     let mut scheme = ecn_sharp(&config);
     let verdicts = [249_999, 250_000, 250_001].map(|bytes| decide(&mut scheme, 1000, bytes));
     assert_eq!(verdicts, [PASS, PASS, length]);
@@ -290,7 +290,7 @@ fn equal_instantaneous_targets_are_a_step() {
         ecn_sharp(&Config { ins_min_target: Some(Span::from_us(200)), ..Config::default() });
     let verdicts = [199_999_999, 200_000_000, 200_000_001]
         .map(|ps| scheme.on_dequeue(&at(0), Span::from_ps(ps)));
-    assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, SOJOURN]);
+    assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, SOJOURN]);
 }
 
 #[test]

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::Rule;
     use crate::mark::testing::port_info;
-    use crate::mark::{Marker, Verdict};
+    use crate::mark::{MarkDecision, Marker};
     use crate::sched::Round;
 
     fn strict(list: &[Size]) -> Config {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_strict_queue_is_marked_above_its_own_threshold_whatever_the_round() {
-        let mark = Verdict::Mark(Rule::QueueLength);
+        let mark = MarkDecision::Mark(Rule::QueueLength);
         // Below and above the 65 packets of the port. The round leaves a tenth to the others.
         for packets in [4, 100] {
             let mut mq_ecn = with_round(&strict(&[Size::Packets(packets)]), 144_000_000);
@@ -134,7 +134,7 @@ mod tests {
             // The packet itself has 1500 bytes.
             let verdicts = [1_501, 1_500, 1_499]
                 .map(|less| mq_ecn.on_enqueue(&arrival(0, 2, threshold - less)));
-            assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark]);
+            assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, mark]);
             assert_eq!(mq_ecn.capacity(QueueId(2)), None);
         }
     }

@@ -66,9 +66,9 @@ fn two_backlogged_queues_have_half_the_threshold_each() {
         assert_eq!(mq_ecn.threshold(QueueId(queue)), Some(48_750));
         assert_eq!(mq_ecn.capacity(QueueId(queue)), Some(Rate::from_gbps(5)));
     }
-    let mark = Verdict::Mark(Rule::QueueLength);
+    let mark = MarkDecision::Mark(Rule::QueueLength);
     let verdicts = [47_249, 47_250, 47_251].map(|bytes| mq_ecn.on_enqueue(&arrival(0, 0, bytes)));
-    assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark]);
+    assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, mark]);
 }
 
 #[test]
@@ -146,12 +146,12 @@ fn a_queue_without_rounds_has_the_ports_threshold() {
     let mut mq_ecn = with_round(&Config::default(), 28_800_000);
     assert_eq!(mq_ecn.threshold(QueueId(2)), Some(97_500));
     assert_eq!(mq_ecn.capacity(QueueId(2)), None);
-    let mark = Verdict::Mark(Rule::QueueLength);
+    let mark = MarkDecision::Mark(Rule::QueueLength);
     let verdicts = [95_999, 96_000, 96_001].map(|bytes| mq_ecn.on_enqueue(&arrival(0, 2, bytes)));
-    assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark]);
+    assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, mark]);
     turn(&mut mq_ecn, 9, 2, TurnEvent::Ended);
     assert_eq!(round_ps(&mq_ecn), 28_800_000);
-    assert_eq!(mq_ecn.on_enqueue(&arrival(0, 3, u32::MAX)), Verdict::Pass);
+    assert_eq!(mq_ecn.on_enqueue(&arrival(0, 3, u32::MAX)), MarkDecision::Pass);
     assert_eq!(mq_ecn.threshold(QueueId(3)), None);
     assert_eq!(mq_ecn.capacity(QueueId(3)), None);
 }
@@ -165,7 +165,11 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
         assert_eq!(mq_ecn.threshold(QueueId(0)), Some(threshold), "{ps}");
         let full = mq_ecn.on_enqueue(&arrival(0, 0, threshold - 1500));
         let above = mq_ecn.on_enqueue(&arrival(0, 0, threshold - 1499));
-        assert_eq!([full, above], [Verdict::Pass, Verdict::Mark(Rule::QueueLength)], "{ps}");
+        assert_eq!(
+            [full, above],
+            [MarkDecision::Pass, MarkDecision::Mark(Rule::QueueLength)],
+            "{ps}"
+        );
     }
     let link = Some(Rate::from_gbps(10));
     for ps in [0, 999, 1000, 14_400_000] {
@@ -178,7 +182,7 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
     for (ps, threshold) in [(999, 97_500), (1000, 78_000)] {
         mq_ecn.groups[0].round = ps;
         assert_eq!(mq_ecn.threshold(QueueId(0)), Some(threshold));
-        let hit = mq_ecn.on_enqueue(&arrival(0, 0, 90_000)) != Verdict::Pass;
+        let hit = mq_ecn.on_enqueue(&arrival(0, 0, 90_000)) != MarkDecision::Pass;
         assert_eq!(hit, ps == 1000);
     }
     assert_eq!(mq_ecn.capacity(QueueId(0)), Some(Rate::from_gbps(8)));
@@ -373,7 +377,7 @@ fn kernel_arithmetic_overstates_the_rate() {
     assert_eq!(mq_ecn.capacity(QueueId(0)), rate);
     assert_eq!(mq_ecn.threshold(QueueId(0)), Some(52_344));
     let verdicts = [50_844, 50_845].map(|bytes| mq_ecn.on_enqueue(&arrival(0, 0, bytes)));
-    assert_eq!(verdicts, [Verdict::Pass, Verdict::Mark(Rule::QueueLength)]);
+    assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Mark(Rule::QueueLength)]);
     mq_ecn.groups[0].round = 1;
     assert_eq!(mq_ecn.capacity(QueueId(0)), Some(Rate::from_gbps(10)));
 }
@@ -427,7 +431,7 @@ fn the_extremes_neither_wrap_nor_panic() {
     mq_ecn.groups[255].round = u64::MAX;
     let mut cx = arrival(u64::MAX, 0, u32::MAX);
     cx.pkt.len = u32::MAX;
-    assert_eq!(mq_ecn.on_enqueue(&cx), Verdict::Mark(Rule::QueueLength));
+    assert_eq!(mq_ecn.on_enqueue(&cx), MarkDecision::Mark(Rule::QueueLength));
     mq_ecn.on_dequeue(&cx, Span::MAX);
     assert!(mq_ecn.capacity(QueueId(0)).is_some());
     assert_eq!(mq_ecn.threshold(QueueId(0)), Some(u32::MAX));

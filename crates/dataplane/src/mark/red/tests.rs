@@ -50,7 +50,7 @@ fn at(queue_bytes: u32) -> Cx {
 fn marks(red: &Red<Queue>, bytes: u32) -> [bool; 2] {
     let mut red = red.clone();
     [red.on_enqueue(&at(bytes)), red.on_dequeue(&at(bytes))]
-        .map(|verdict| verdict == Verdict::Mark(Rule::QueueLength))
+        .map(|verdict| verdict == MarkDecision::Mark(Rule::QueueLength))
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn only_a_plain_step_does_without_the_special_law() {
 fn a_step_among_rises_ignores_the_probability() {
     let pair = [thresholds(3_000, 3_000)[0], thresholds(0, 3_000)[0]];
     let mut red = made(&pair, &STEP);
-    let hits = [1_500, 1_501].map(|bytes| red.on_enqueue(&at(bytes)) != Verdict::Pass);
+    let hits = [1_500, 1_501].map(|bytes| red.on_enqueue(&at(bytes)) != MarkDecision::Pass);
     assert_eq!(hits, [false, true]);
 }
 
@@ -116,7 +116,7 @@ fn packets_are_counted_as_ecn_sharp_s_simulator_does() {
         let mut red = made(&[step], law);
         assert_eq!(red.threshold(0), None, "not in bytes");
         let queued = |queue_packets| Cx { queue_packets, ..cx() };
-        (0..9).find(|&packets| red.on_enqueue(&queued(packets)) != Verdict::Pass)
+        (0..9).find(|&packets| red.on_enqueue(&queued(packets)) != MarkDecision::Pass)
     };
     assert_eq!([1, 2, 3].map(|packets| first(&law, packets)), [Some(2), Some(2), Some(3)]);
     let law = Law { short_queue: ShortQueue::Mark, ..law };
@@ -129,7 +129,8 @@ fn packets_are_counted_as_ecn_sharp_s_simulator_does() {
 fn a_short_queue_counts_the_packet_itself_if_the_reading_does() {
     let law = Law { short_queue: ShortQueue::Pass, ..STEP };
     let mut red = made(&thresholds(None, 0), &law);
-    let mut marked = |queue_packets| red.on_enqueue(&Cx { queue_packets, ..cx() }) != Verdict::Pass;
+    let mut marked =
+        |queue_packets| red.on_enqueue(&Cx { queue_packets, ..cx() }) != MarkDecision::Pass;
     assert_eq!([marked(0), marked(1)], [false, true]);
 }
 
@@ -139,7 +140,7 @@ fn the_probability_rises_between_the_thresholds() {
     let law = Law { reading: Reading::Exclusive, ..STEP };
     let hits = |law: &Law, bytes| {
         let mut red = made(&rise(1_000, 3_000, half), law);
-        let hit = |_: &i32| red.on_enqueue(&at(bytes)) != Verdict::Pass;
+        let hit = |_: &i32| red.on_enqueue(&at(bytes)) != MarkDecision::Pass;
         (0..10_000).filter(hit).count()
     };
     assert_eq!([999, 1_000, 3_001].map(|bytes| hits(&law, bytes)), [0, 0, 10_000]);
@@ -177,7 +178,8 @@ fn an_average_is_compared_exactly() {
     let marked = |law: &Law, samples: &[u32]| {
         let mut red = made(&thresholds(None, 1_000), law);
         assert_eq!(red.threshold(0), Some(1_000));
-        let verdicts = samples.iter().map(|&bytes| red.on_enqueue(&at(bytes)) != Verdict::Pass);
+        let verdicts =
+            samples.iter().map(|&bytes| red.on_enqueue(&at(bytes)) != MarkDecision::Pass);
         verdicts.collect::<Vec<_>>()
     };
     // The average is 1000, then 1000.5: half a byte above the threshold.
@@ -198,15 +200,15 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
     };
     let mut red = made(&thresholds(None, 1_000), &law);
     let later = |ns, queue_bytes| Cx { now: Time::from_ns(ns), ..at(queue_bytes) };
-    assert_eq!(red.on_enqueue(&later(0, 4_000)), Verdict::Pass, "2000, decided at departure");
-    let mark = Verdict::Mark(Rule::QueueLength);
+    assert_eq!(red.on_enqueue(&later(0, 4_000)), MarkDecision::Pass, "2000, decided at departure");
+    let mark = MarkDecision::Mark(Rule::QueueLength);
     assert_eq!(red.on_dequeue(&later(0, 1_500)), mark, "not idle, and not a sample");
     assert_eq!(red.on_dequeue(&later(1_200, 0)), mark);
     red.on_enqueue(&later(3_600, 0));
     let slots = |red: &Red<Queue>| red.special.as_ref().unwrap().slots[0].memory.average.length();
     // An arrival at a length of 0 would halve the average once.
     assert_eq!(slots(&red), 500 << 24, "two packet times idle");
-    assert_eq!(red.on_dequeue(&later(3_600, 0)), Verdict::Pass);
+    assert_eq!(red.on_dequeue(&later(3_600, 0)), MarkDecision::Pass);
 }
 
 #[test]
@@ -215,12 +217,12 @@ fn a_queue_that_does_not_exist_is_never_marked() {
     for law in [STEP, rise] {
         let mut red = made(&thresholds(None, 0), &law);
         let stranger = Cx { queue: tidegate_units::QueueId(1), ..at(u32::MAX) };
-        assert_eq!(red.on_enqueue(&stranger), Verdict::Pass);
-        assert_eq!(red.on_dequeue(&Cx { queue_bytes: 0, ..stranger }), Verdict::Pass);
+        assert_eq!(red.on_enqueue(&stranger), MarkDecision::Pass);
+        assert_eq!(red.on_dequeue(&Cx { queue_bytes: 0, ..stranger }), MarkDecision::Pass);
         assert_eq!(red.threshold(1), None);
         assert_eq!(red.threshold(0), Some(0));
         let mut at_departure = made(&thresholds(None, 0), &Law { decide: Point::Dequeue, ..law });
-        assert_eq!(at_departure.on_dequeue(&stranger), Verdict::Pass);
+        assert_eq!(at_departure.on_dequeue(&stranger), MarkDecision::Pass);
     }
 }
 
@@ -234,7 +236,7 @@ fn one_rise_holds_for_all_queues() {
         };
         // With the 1500 bytes of the packet itself, beyond the rise.
         let above = verdict(&mut red, 1_501);
-        assert_eq!(above, Verdict::Mark(Rule::QueueLength), "queue {queue}");
+        assert_eq!(above, MarkDecision::Mark(Rule::QueueLength), "queue {queue}");
     }
 }
 
@@ -246,7 +248,7 @@ fn each_queue_can_have_its_own_probability() {
     let mut red: Red<Queue> = Red::new(&rises, &law, &port_info(3)).unwrap();
     let mut hits = |queue| {
         let full = Cx { queue: tidegate_units::QueueId(queue), ..at(3_000) };
-        let hit = |_: &i32| red.on_enqueue(&full) != Verdict::Pass;
+        let hit = |_: &i32| red.on_enqueue(&full) != MarkDecision::Pass;
         (0..10_000).filter(hit).count()
     };
     assert_eq!([hits(0), hits(1)], [0, 10_000]);

@@ -11,9 +11,9 @@ use crate::args::{Cli, Command, Target};
 use crate::builtin;
 use crate::cmd::run::Recorded;
 use crate::cmd::{reproduce, run, tune};
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
-pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<ExitStatus, Error> {
     let folder = whole(&arguments.folder)?;
     let home = Home::of(&folder)?;
     let Some(state) = home.state()? else {

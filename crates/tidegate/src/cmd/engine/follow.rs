@@ -12,7 +12,7 @@ use super::home::{Home, State, unwritten};
 use super::{Engine, Job, Target, Work};
 use crate::cmd::run::{count, is_interrupted, quoted};
 use crate::output::{Error, Output};
-use crate::progress::{Board, STEPS};
+use crate::progress::{ProgressBoard, STEPS};
 use crate::status::{Ended, Report};
 
 /// How often the shards' own files are read.
@@ -94,7 +94,7 @@ impl<'a> Follower<'a> {
         } else {
             self.go_on()?;
         }
-        let board = Board::new(self.work.seconds.len(), self.output);
+        let board = ProgressBoard::new(self.work.seconds.len(), self.output);
         let wrong = self.follow(&board)?;
         drop(board);
         match wrong {
@@ -163,7 +163,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Waits until every shard is there or will not be; `None` if this was stopped.
-    fn follow(&mut self, board: &Board) -> Result<Option<BTreeMap<u32, Wrong>>, Error> {
+    fn follow(&mut self, board: &ProgressBoard) -> Result<Option<BTreeMap<u32, Wrong>>, Error> {
         let mut wrong = BTreeMap::new();
         let mut missed = BTreeSet::new();
         let mut silences = 0;
@@ -239,7 +239,7 @@ impl<'a> Follower<'a> {
         open
     }
 
-    fn show(&self, board: &Board) {
+    fn show(&self, board: &ProgressBoard) {
         let done = self.reports.values().map(|report| report.done).sum();
         let steps: u64 = self.reports.values().map(|report| report.steps).sum();
         let most = self.work.seconds.len() as u64 * STEPS;
@@ -258,7 +258,7 @@ impl<'a> Follower<'a> {
         &mut self,
         lost: Vec<u32>,
         wrong: &mut BTreeMap<u32, Wrong>,
-        board: &Board,
+        board: &ProgressBoard,
     ) -> Result<(), Error> {
         let attempts = |shard: &u32| self.state.attempts.get(shard).copied().unwrap_or(0);
         let (again, gone): (Vec<u32>, Vec<u32>) =

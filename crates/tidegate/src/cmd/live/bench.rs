@@ -8,10 +8,10 @@ use tidegate_live::stop_on_signals;
 use tidegate_units::Span;
 
 use crate::args::live::Bench;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 /// `tidegate live bench`.
-pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<ExitStatus, Error> {
     if let Some(span) = arguments.steady {
         return steady(span, output);
     }
@@ -26,11 +26,11 @@ pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error>
     } else {
         output.print(&table(&report))?;
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// `tidegate live bench --steady`. An interrupt ends it early.
-fn steady(span: Span, output: Output) -> Result<Verdict, Error> {
+fn steady(span: Span, output: Output) -> Result<ExitStatus, Error> {
     let seconds = span.as_ns() / 1_000_000_000;
     output.say(&format!(
         "{seconds} s; nothing else should run meanwhile, and Ctrl-C shows what there is"
@@ -41,11 +41,11 @@ fn steady(span: Span, output: Output) -> Result<Verdict, Error> {
     } else {
         output.print(&steady_table(&measured))?;
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// `tidegate live bench --soak`. An interrupt ends it early.
-fn soak(span: Span, output: Output) -> Result<Verdict, Error> {
+fn soak(span: Span, output: Output) -> Result<ExitStatus, Error> {
     output.say("a line each minute; Ctrl-C ends it early");
     let head = "minute    offered  forwarded    dropped  missed  lost  flaps reloads storms mtus scrapes    KiB";
     if !output.json {
@@ -74,7 +74,7 @@ fn soak(span: Span, output: Output) -> Result<Verdict, Error> {
             minute.chaos.failed_scrapes
         ));
     }
-    Ok(if broken.count() == 0 { Verdict::Good } else { Verdict::Bad })
+    Ok(if broken.count() == 0 { ExitStatus::Good } else { ExitStatus::Bad })
 }
 
 fn soak_line(minute: &Minute) -> String {

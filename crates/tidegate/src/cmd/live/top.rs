@@ -7,13 +7,13 @@ use tidegate_live::endpoint;
 
 use super::view::{self, Sample};
 use crate::args::live::Top;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 /// To the first place of the screen, and nothing behind it.
 const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
 /// `tidegate live top`.
-pub(crate) fn top(arguments: &Top, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn top(arguments: &Top, output: Output) -> Result<ExitStatus, Error> {
     let every = Duration::from_nanos(arguments.every.as_ns());
     let is_redrawn = std::io::stdout().is_terminal() && !output.json;
     let mut before: Option<Sample> = None;
@@ -42,7 +42,7 @@ pub(crate) fn top(arguments: &Top, output: Output) -> Result<Verdict, Error> {
         }
         shown = shown.saturating_add(1);
         if arguments.count.is_some_and(|count| shown >= count) {
-            return Ok(Verdict::Good);
+            return Ok(ExitStatus::Good);
         }
         std::thread::park_timeout(every);
     }

@@ -11,7 +11,7 @@ use tidegate_report::gallery::{Gallery, Headlines, Row, Shown};
 use super::super::run;
 use super::table;
 use crate::markdown::folded;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 /// The page of all figures in the results folder.
 const GALLERY: &str = "index.html";
@@ -28,7 +28,7 @@ pub(super) struct Done {
     pub(super) is_interrupted: bool,
     /// Whether an engine has its runs, and not all are there.
     pub(super) is_elsewhere: bool,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: ExitStatus,
 }
 
 impl Done {
@@ -43,7 +43,7 @@ impl Done {
             revision: revision.to_owned(),
             is_interrupted: false,
             is_elsewhere: false,
-            verdict: Verdict::Good,
+            verdict: ExitStatus::Good,
         }
     }
 

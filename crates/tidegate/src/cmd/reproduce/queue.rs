@@ -12,7 +12,7 @@ use tidegate_scenario::{Experiment, Scenario};
 
 use super::super::engine::{self, Target, Work};
 use super::super::report::{self, Comparison};
-use super::super::run::claim::{Claim, Others};
+use super::super::run::folder_lock::{FolderLock, Others};
 use super::super::run::{self, Job, place};
 use super::super::{merge, outline, share};
 use super::done::Done;
@@ -21,8 +21,8 @@ use super::{Asked, entry, write_asked};
 use crate::args::Reproduce;
 use crate::args::engine::EngineName;
 use crate::args::testbed::On;
-use crate::output::{Error, Output, Verdict};
-use crate::progress::{Bars, Board};
+use crate::output::{Error, ExitStatus, Output};
+use crate::progress::{Bars, ProgressBoard};
 
 /// A figure, and where its results go.
 struct Wanted {
@@ -74,7 +74,7 @@ pub(super) fn run_all(
         Some(name) => {
             run::watch(output);
             if !fill(&planned, names, &done.folder, (arguments, name), output)? {
-                done.verdict = Verdict::Bad;
+                done.verdict = ExitStatus::Bad;
                 done.is_elsewhere = true;
                 return Ok(done);
             }
@@ -82,7 +82,7 @@ pub(super) fn run_all(
         }
     };
     let others = Others::of(&arguments.share);
-    let claim = Claim::take(&done.folder, others)?;
+    let claim = FolderLock::take(&done.folder, others)?;
     let wanted = planned.into_iter().zip(names).map(|((entry, command, jobs), name)| {
         // A shard has no folder for figures of which it runs nothing: there may be a thousand shards.
         let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
@@ -100,7 +100,7 @@ pub(super) fn run_all(
     }
     let mut done = execute(&wanted, version, arguments, done, output)?;
     if done.is_interrupted {
-        done.verdict = Verdict::Bad;
+        done.verdict = ExitStatus::Bad;
         output.warn(&format!(
             "interrupted: what is finished is kept in {}\nhint: go on with the same command and \
              `--out {0} --resume`",
@@ -257,7 +257,7 @@ fn execute(
         run::count(jobs.get(), "job")
     ));
     let asked = parts().map(|(_, part)| part.job.asked().len()).sum();
-    let board = Board::new(runs, output).told(arguments.share.status.as_deref(), asked);
+    let board = ProgressBoard::new(runs, output).told(arguments.share.status.as_deref(), asked);
     let bars: Vec<Bars<'_>> = parts().map(|(_, part)| Bars::new(&part.folder, &board)).collect();
     let commands: Vec<_> = parts()
         .map(|(_, part)| {
@@ -327,7 +327,7 @@ struct Judging<'a> {
     done: Mutex<Done>,
     /// The first thing that went wrong.
     problem: Mutex<Option<Error>>,
-    board: &'a Board,
+    board: &'a ProgressBoard,
     output: Output,
 }
 
@@ -369,7 +369,7 @@ impl Judging<'_> {
             lock(&self.done).is_interrupted = true;
         } else if left == 0 && self.is_shard {
             for failed in std::mem::take(&mut lock(&self.open[figure]).failed) {
-                lock(&self.done).verdict = Verdict::Bad;
+                lock(&self.done).verdict = ExitStatus::Bad;
                 self.board.suspend(|| self.output.warn(&failed));
             }
         } else if left == 0 && !judging::compares_figures(&self.wanted[figure].entry) {
@@ -414,7 +414,7 @@ impl Judging<'_> {
             done.add(entry, measured, own, report, self.output);
         });
         if !failed.is_empty() {
-            done.verdict = Verdict::Bad;
+            done.verdict = ExitStatus::Bad;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tidegate_report::folder::Folder;
 
-use super::super::run::claim;
+use super::super::run::folder_lock;
 use super::study::{Shown, Studies};
 
 /// How often a folder is looked at, and how often something is said although nothing happens.
@@ -135,7 +135,7 @@ impl Follower {
             planned,
             finished: self.complete.len(),
             failed: failed.take(FAILED).collect(),
-            is_written: process.is_running || claim::is_taken(&self.path),
+            is_written: process.is_running || folder_lock::is_taken(&self.path),
             is_whole: self.path.join("summary.json").is_file(),
             process,
             problem: None,

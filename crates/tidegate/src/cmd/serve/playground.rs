@@ -18,7 +18,7 @@ use tidegate_report::page::STYLE;
 use tidegate_web::page;
 
 use super::http::TEXT;
-use crate::output::{Error, Verdict};
+use crate::output::{Error, ExitStatus};
 
 /// Said where pages go to a server that cannot simulate.
 pub(super) const NONE: &str = "the playground is not among these files: for a server that cannot simulate it needs the simulator as \
@@ -81,7 +81,7 @@ const TICK: Duration = Duration::from_millis(20);
 const LONGEST: u64 = 256 << 20;
 
 /// Answers the request on standard input: `tidegate simulate`, which a server starts.
-pub(crate) fn simulate() -> Result<Verdict, Error> {
+pub(crate) fn simulate() -> Result<ExitStatus, Error> {
     // Nobody waits for the answer when the server has gone.
     let end = Some(rustix::process::Signal::KILL);
     let _ = rustix::process::set_parent_process_death_signal(end);
@@ -92,7 +92,7 @@ pub(crate) fn simulate() -> Result<Verdict, Error> {
     let answer = tidegate_web::answer(&request, &mut |_| Instant::now() < limit);
     // A reader that closes the pipe is no error.
     drop(io::stdout().lock().write_all(&answer));
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// How many requests are answered at once: two lanes, and what is asked about their text. Others wait.

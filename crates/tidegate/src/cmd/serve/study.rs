@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
 
-use super::super::run::{claim, count, quoted};
+use super::super::run::{count, folder_lock, quoted};
 use super::playground::{Places, Simulation};
 use super::shelf::plain;
 use crate::args::Serve;
@@ -236,7 +236,7 @@ impl Studies {
         }
         let mut studies = self.lock();
         let is_own = studies.get(path).is_some_and(|study| study.is_running());
-        if is_own || claim::is_taken(path) {
+        if is_own || folder_lock::is_taken(path) {
             return Err("it is being run already".to_owned());
         }
         refuse_others(&studies)?;
@@ -262,7 +262,7 @@ impl Studies {
                 study.ask_to_stop(Why::Asked);
                 Ok(())
             }
-            _ if claim::is_taken(folder) => {
+            _ if folder_lock::is_taken(folder) => {
                 Err("it was not started here: stop it where it was, with Ctrl-C".to_owned())
             }
             _ => Err("it is not running".to_owned()),

@@ -10,7 +10,7 @@ use tidegate_scenario::Experiment;
 use crate::args::testbed::Twin;
 use crate::cmd::run::{INTERRUPT, listen};
 use crate::cmd::source;
-use crate::output::{Error, Output, Paint, Verdict};
+use crate::output::{Error, ExitStatus, Output, Paint};
 
 /// A point of the scenario in both worlds.
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ struct Pair {
 }
 
 /// `tidegate testbed twin`.
-pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<ExitStatus, Error> {
     let scenario = source::read(&arguments.file, &arguments.set).map_err(Error::new)?;
     let plan = scenario.plan().map_err(Error::new)?;
     listen(output);
@@ -52,7 +52,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
     if output.json {
         output.print_json(&pairs)?;
     }
-    Ok(if is_whole { Verdict::Good } else { Verdict::Bad })
+    Ok(if is_whole { ExitStatus::Good } else { ExitStatus::Bad })
 }
 
 fn table(pair: &Pair, paint: Paint) -> String {

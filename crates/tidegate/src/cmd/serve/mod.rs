@@ -22,9 +22,9 @@ use self::guard::Guard;
 use self::site::Site;
 use self::study::Studies;
 use crate::args::Serve;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
-pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<ExitStatus, Error> {
     let site = Site::new(arguments)?;
     if let Some(folder) = &arguments.export {
         if !site.has_playground() {
@@ -60,7 +60,7 @@ pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<Verdict, Error>
     }
     stop_with_us(site.studies(), output);
     http::listen(&listener, &site, &guard);
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// What was started here ends with us, and keeps what is finished.
@@ -76,7 +76,7 @@ fn stop_with_us(studies: &Studies, output: Output) {
 }
 
 /// Writes what any web server can show into a folder.
-fn export(site: &Site, folder: &Path, output: Output) -> Result<Verdict, Error> {
+fn export(site: &Site, folder: &Path, output: Output) -> Result<ExitStatus, Error> {
     let mut written = Vec::new();
     for (path, bytes) in site.files() {
         let file = folder.join(path);
@@ -93,5 +93,5 @@ fn export(site: &Site, folder: &Path, output: Output) -> Result<Verdict, Error> 
         let index = folder.join("index.html");
         output.print(&format!("{}\n", index.display()))?;
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
-use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, InBuckets, Plan};
+use crate::calendar::{Arrival, BucketPlan, Buckets, Calendar, Destination, Heap, InBuckets};
 use crate::capture::{Captured, Passed, Recording};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::numbers::Slots;
@@ -22,7 +22,7 @@ pub(crate) use parallel::ParallelEngine;
 
 /// Network and hosts, and the time up to which everything has happened.
 pub(crate) struct World<C> {
-    plan: Plan,
+    plan: BucketPlan,
     fabric: Fabric<C>,
     hosts: Hosts,
     now: Time,
@@ -35,9 +35,9 @@ pub(crate) struct World<C> {
 
 impl<C: Calendar> World<C> {
     /// A world at time zero, with the whole network in it.
-    fn new(setup: &Setup, calendar: impl FnOnce(&Plan) -> C) -> Result<Self, ConfigError> {
+    fn new(setup: &Setup, calendar: impl FnOnce(&BucketPlan) -> C) -> Result<Self, ConfigError> {
         let routes = Arc::new(setup.routes()?);
-        let plan = Plan::new(setup, &routes);
+        let plan = BucketPlan::new(setup, &routes);
         let fabric = Fabric::new(setup, calendar(&plan), &plan, |_| true)?;
         let numbers = Numbers::Own(Slots::new(setup.probes.len() as u32));
         let flows = setup.flows.as_slice().into();
@@ -45,7 +45,7 @@ impl<C: Calendar> World<C> {
         Ok(Self::begin(plan, fabric, hosts))
     }
 
-    fn begin(plan: Plan, mut fabric: Fabric<C>, mut hosts: Hosts) -> Self {
+    fn begin(plan: BucketPlan, mut fabric: Fabric<C>, mut hosts: Hosts) -> Self {
         hosts.start_probes(&mut fabric);
         Self {
             plan,
@@ -137,7 +137,7 @@ pub(crate) trait Engine: Sized {
     }
 
     /// How the time of the run is cut.
-    fn plan(&self) -> &Plan {
+    fn plan(&self) -> &BucketPlan {
         &self.any_world().plan
     }
 

@@ -26,7 +26,7 @@ use super::live::stays_root;
 use super::source;
 use crate::args::testbed::Up;
 use crate::embed;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 pub(crate) use twin::twin;
 
@@ -42,7 +42,7 @@ fn note_file() -> PathBuf {
 }
 
 /// `tidegate testbed up`.
-pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn up(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     check_file(&arguments.file)?;
     let rig = first_run(arguments, output)?;
     for warning in rig.config.warnings() {
@@ -100,7 +100,7 @@ fn hold(
     note: &mut Note,
     stop: &AtomicBool,
     output: Output,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     bed.prepare(&rig.plan.tcp).map_err(Error::new)?;
     let mut switch = start(arguments, note).map_err(|error| cannot_start(&error))?;
     let noted = note.write(switch.id());
@@ -125,7 +125,7 @@ fn attend(
     switch: &mut Child,
     stop: &AtomicBool,
     output: Output,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     await_answer(switch, stop)?;
     if output.json {
         let hosts = rig.config.ports.len();
@@ -136,7 +136,7 @@ fn attend(
     }
     if !arguments.stay {
         output.say("`tidegate testbed down` removes it");
-        return Ok(Verdict::Good);
+        return Ok(ExitStatus::Good);
     }
     let lost = |error: io::Error| Error::new(format!("cannot see the switch: {error}"));
     while !stop.load(Ordering::Relaxed) && switch.try_wait().map_err(lost)?.is_none() {
@@ -146,7 +146,7 @@ fn attend(
         tidegate_live::ask_to_end(switch.id()).map_err(Error::new)?;
     }
     switch.wait().map_err(lost)?;
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// How long to wait before looking again.
@@ -193,7 +193,7 @@ fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
 
 /// `tidegate testbed switch`: the switch of a testbed whose hosts `up` has made, until it is asked to
 /// end.
-pub(crate) fn switch(arguments: &Up, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn switch(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     let rig = first_run(arguments, output)?;
     let stop = tidegate_live::stop_on_signals();
     // Where the user is, not in the switch's namespace.
@@ -219,7 +219,7 @@ pub(crate) fn switch(arguments: &Up, output: Output) -> Result<Verdict, Error> {
         }
     });
     done.map_err(Error::new)?;
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 fn hints(rig: &Rig) -> String {
@@ -233,14 +233,14 @@ fn hints(rig: &Rig) -> String {
 }
 
 /// `tidegate testbed down`.
-pub(crate) fn down(output: Output) -> Result<Verdict, Error> {
+pub(crate) fn down(output: Output) -> Result<ExitStatus, Error> {
     let (_note, removed) = clear(true, output)?;
     if output.json {
         output.print_json(&json!({ "removed": removed }))?;
     } else if removed == 0 {
         output.say("there was nothing to remove");
     }
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// Removes what a testbed left, and ends one that is up if it `may`. Returns the note, and how many

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 pub(crate) const FILES: [(&str, &str); 5] = [
-    ("everything.toml", include_str!("../testdata/everything.toml")),
-    ("lossless.toml", include_str!("../testdata/lossless.toml")),
-    ("minimal.toml", include_str!("../testdata/minimal.toml")),
-    ("profiles.toml", include_str!("../testdata/profiles.toml")),
-    ("sweep.toml", include_str!("../testdata/sweep.toml")),
+    ("everything.toml", include_str!("../../testdata/everything.toml")),
+    ("lossless.toml", include_str!("../../testdata/lossless.toml")),
+    ("minimal.toml", include_str!("../../testdata/minimal.toml")),
+    ("profiles.toml", include_str!("../../testdata/profiles.toml")),
+    ("sweep.toml", include_str!("../../testdata/sweep.toml")),
 ];
 
 /// A star with one flow, and something to vary.

@@ -16,10 +16,10 @@ use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::{Folder, reading};
 
 use crate::args::Reproduce;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 use crate::{builtin, catalogue};
 
-pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<ExitStatus, Error> {
     let names = names(arguments)?;
     if names.is_empty() {
         return list(output);
@@ -48,7 +48,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
 }
 
 /// Judges the figures of a folder that shards were joined in.
-pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<ExitStatus, Error> {
     let asked = asked_of(folder)?;
     let done = judging::judge_all(&asked.figures, folder, &asked, output)?;
     done.write(asked.figures.len(), None, output)?;
@@ -194,12 +194,12 @@ fn names(arguments: &Reproduce) -> Result<Vec<String>, Error> {
 }
 
 /// All figures, each with a line.
-fn list(output: Output) -> Result<Verdict, Error> {
+fn list(output: Output) -> Result<ExitStatus, Error> {
     if output.json {
         let figure = |file: &Embedded| json!({ "id": file.id, "title": builtin::title(file.text) });
         let figures: Vec<_> = library::files().into_iter().map(figure).collect();
         output.print_json(&json!({ "figures": figures }))?;
-        return Ok(Verdict::Good);
+        return Ok(ExitStatus::Good);
     }
     let mut text = String::new();
     for file in library::files() {
@@ -211,7 +211,7 @@ fn list(output: Output) -> Result<Verdict, Error> {
     output.say(
         "\n`tidegate reproduce ID` runs one of them, `--paper NAME` all of a paper, `--all` all.",
     );
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 fn entry(name: &str, version: Version, set: &[String]) -> Result<Entry, Error> {

@@ -25,7 +25,7 @@ use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, Time, choices};
 use self::average::{Average, Averaging};
 use self::spread::Spread;
 use super::ramp::{Ramp, Zone};
-use super::{Cx, PortInfo, Verdict};
+use super::{Cx, MarkDecision, PortInfo};
 use crate::Rule;
 
 choices! {
@@ -382,9 +382,9 @@ impl<S: Scope> Red<S> {
     }
 
     #[inline]
-    pub(super) fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    pub(super) fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         if self.length(cx) < self.at_enqueue {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         }
         let slot = S::slot(cx);
         let hit = slot < usize::from(self.terms.slots)
@@ -395,13 +395,13 @@ impl<S: Scope> Red<S> {
                     special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.terms)
                 }
             };
-        Verdict::mark_if(hit, S::RULE)
+        MarkDecision::mark_if(hit, S::RULE)
     }
 
     #[inline]
-    pub(super) fn on_dequeue(&mut self, cx: &Cx) -> Verdict {
+    pub(super) fn on_dequeue(&mut self, cx: &Cx) -> MarkDecision {
         if self.length(cx) < self.at_dequeue {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         }
         let slot = S::slot(cx);
         let hit = slot < usize::from(self.terms.slots)
@@ -412,7 +412,7 @@ impl<S: Scope> Red<S> {
                     special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.terms)
                 }
             };
-        Verdict::mark_if(hit, S::RULE)
+        MarkDecision::mark_if(hit, S::RULE)
     }
 
     /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.

@@ -1,6 +1,6 @@
 //! `tidegate run`: scenarios from file to table.
 
-pub(crate) mod claim;
+pub(crate) mod folder_lock;
 pub(crate) mod place;
 
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -15,15 +15,15 @@ use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 
-use self::claim::{Claim, Others};
+use self::folder_lock::{FolderLock, Others};
 use super::engine::{self, Target, Work};
 use super::report::{self, Comparison};
 use super::{merge, outline, share, source};
 use crate::args::engine::EngineName;
 use crate::args::testbed::{On, World};
 use crate::args::{Running, Share};
-use crate::output::{self, Error, Output, Verdict};
-use crate::progress::{Bars, Board};
+use crate::output::{self, Error, ExitStatus, Output};
+use crate::progress::{Bars, ProgressBoard};
 
 /// A scenario that can be run, and where its results go.
 pub(crate) struct Job {
@@ -101,7 +101,7 @@ pub(crate) fn run(
     on: &On,
     recorded: &Recorded<'_>,
     output: Output,
-) -> Result<Verdict, Error> {
+) -> Result<ExitStatus, Error> {
     let trace = recorded.trace;
     let captured = recorded.capture;
     let captured =
@@ -150,19 +150,19 @@ pub(crate) fn run(
     if let Some(engine) = running.engine.elsewhere()
         && !fill(&jobs, running, (engine, &overrides), output)?
     {
-        return Ok(Verdict::Bad);
+        return Ok(ExitStatus::Bad);
     }
-    let mut verdict = Verdict::Good;
+    let mut verdict = ExitStatus::Good;
     let mut results = Vec::new();
     for job in &jobs {
         if is_interrupted() {
-            verdict = Verdict::Bad;
+            verdict = ExitStatus::Bad;
             output.warn(&format!("interrupted: {} was not begun", job.file));
             continue;
         }
         let (of_job, value) = run_job(job, running, capture.as_ref(), output)?;
-        if of_job == Verdict::Bad {
-            verdict = Verdict::Bad;
+        if of_job == ExitStatus::Bad {
+            verdict = ExitStatus::Bad;
         }
         results.push(value);
     }
@@ -312,7 +312,7 @@ fn run_job(
     running: &Running,
     capture: Option<&Capture>,
     output: Output,
-) -> Result<(Verdict, serde_json::Value), Error> {
+) -> Result<(ExitStatus, serde_json::Value), Error> {
     let manifest = manifest(job);
     let begin = if running.share.shard.is_some() && running.target.resume {
         // It may be run again without knowing how far it came, or twice at once.
@@ -323,8 +323,8 @@ fn run_job(
         Folder::create
     };
     let others = Others::of(&running.share);
-    let (folder, _claim) = Claim::open(&job.path, others, || begin(&job.path, &manifest))?;
-    let board = Board::new(job.lacking(&folder), output)
+    let (folder, _claim) = FolderLock::open(&job.path, others, || begin(&job.path, &manifest))?;
+    let board = ProgressBoard::new(job.lacking(&folder), output)
         .told(running.share.status.as_deref(), job.asked().len());
     let ran = execute(job, &folder, (running.jobs, running.threads), capture, &board, output)?;
     drop(board);
@@ -353,7 +353,7 @@ fn run_job(
     };
     if is_interrupted && (finished == 0 || running.share.shard.is_some()) {
         say_interrupted();
-        return Ok((Verdict::Bad, serde_json::to_value(&result).map_err(Error::new)?));
+        return Ok((ExitStatus::Bad, serde_json::to_value(&result).map_err(Error::new)?));
     }
     if let Some(shard) = running.share.shard {
         output.say(&format!(
@@ -362,7 +362,7 @@ fn run_job(
             job.path.display()
         ));
         let is_whole = result.failed.is_empty();
-        let verdict = if is_whole { Verdict::Good } else { Verdict::Bad };
+        let verdict = if is_whole { ExitStatus::Good } else { ExitStatus::Bad };
         return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
     let mut comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
@@ -375,9 +375,9 @@ fn run_job(
     }
     let stalled = stalled(&comparison.records);
     let verdict = if result.failed.is_empty() && stalled.is_empty() && !is_interrupted {
-        Verdict::Good
+        ExitStatus::Good
     } else {
-        Verdict::Bad
+        ExitStatus::Bad
     };
     result.failed.extend(stalled);
     result.report = Some(page.display().to_string());
@@ -413,7 +413,7 @@ pub(crate) fn execute(
     folder: &Folder,
     (jobs, threads): (Option<NonZeroUsize>, Option<NonZeroUsize>),
     capture: Option<&Capture>,
-    board: &Board,
+    board: &ProgressBoard,
     output: Output,
 ) -> Result<JobResult, Error> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());

@@ -16,14 +16,14 @@ use tidegate_live::{Config, Counters, Live};
 use tidegate_units::PortId;
 
 use crate::args::live::LiveRun;
-use crate::output::{Error, Output, Verdict};
+use crate::output::{Error, ExitStatus, Output};
 
 use background::{Logger, Reader, Source};
 pub(crate) use bench::bench;
 pub(crate) use top::top;
 
 /// `tidegate live run`.
-pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<ExitStatus, Error> {
     let source = Source::new(&arguments.file);
     let config = source.read()?;
     let mut live = Live::open(&config).map_err(Error::new)?;
@@ -185,10 +185,10 @@ fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
 }
 
 /// Prints what a switch has done, unless nobody reads it: that is no reason to stay.
-fn printed(counters: Counters, output: Output) -> Result<Verdict, Error> {
+fn printed(counters: Counters, output: Output) -> Result<ExitStatus, Error> {
     match background::patiently(move || print(&counters, output))? {
-        Some(printed) => printed.map(|()| Verdict::Good),
-        None => Ok(Verdict::Bad),
+        Some(printed) => printed.map(|()| ExitStatus::Good),
+        None => Ok(ExitStatus::Bad),
     }
 }
 

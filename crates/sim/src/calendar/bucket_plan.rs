@@ -15,7 +15,7 @@ use crate::setup::Setup;
 /// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
 /// higher level, or at a host, in the same bucket. Then only the links that leave hosts have to be longer.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct BucketPlan {
     /// How long a bucket is, as a power of two in picoseconds.
     width: u32,
     /// How long a step is, in which nothing that leaves a port arrives anywhere, as a power of two in
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
 /// to put more arrivals in order, and packets are out of the cache before they come to the next level.
 const MAX_BYTES: u32 = 1 << 15;
 
-impl Plan {
+impl BucketPlan {
     /// The plan for a setup whose packets go on these routes.
     pub(crate) fn new(setup: &Setup, routes: &Routes) -> Self {
         let network = &setup.network;
@@ -135,7 +135,7 @@ mod tests {
 
     /// How many levels, and how long a bucket is.
     fn plan(setup: &Setup) -> (usize, u32) {
-        let plan = Plan::new(setup, &Routes::new(&setup.network).unwrap());
+        let plan = BucketPlan::new(setup, &Routes::new(&setup.network).unwrap());
         (plan.count(), plan.width())
     }
 
@@ -164,7 +164,7 @@ mod tests {
     fn a_bucket_has_steps_that_are_as_long_as_the_shortest_link() {
         let mut setup = fabric(20_200, 200, 10);
         setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
-        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let plan = BucketPlan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_step(Time::from_ps(ps)).as_ps();
         assert_eq!([end(0), end((1 << 17) - 1), end(1 << 17)], [1 << 17, 1 << 17, 2 << 17]);
     }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn windows_are_halves_of_halves_and_begin_where_they_would_end() {
         let setup = fabric(20_200, 200, 10);
-        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let plan = BucketPlan::new(&setup, &Routes::new(&setup.network).unwrap());
         let windows = |ps| plan.windows(Time::from_ps(ps));
         // A bucket of 2^24 ps has 128 steps.
         assert_eq!([windows(0), windows(5 << 24)], [0..4, 0..4]);
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(end, Time::from_ps(1 << 24));
         // None is longer than a step where a bucket is one.
         let setup = fabric(200, 200, 10);
-        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let plan = BucketPlan::new(&setup, &Routes::new(&setup.network).unwrap());
         assert!(plan.windows(Time::ZERO).is_empty());
     }
 
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_bucket_ends_where_the_next_begins() {
         let setup = fabric(20_200, 200, 10);
-        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let plan = BucketPlan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_bucket(Time::from_ps(ps)).as_ps();
         assert_eq!([end(0), end((1 << 24) - 1), end(1 << 24)], [1 << 24, 1 << 24, 2 << 24]);
     }

@@ -19,13 +19,13 @@ use super::run::count;
 use crate::args::Report;
 use crate::labels;
 use crate::markdown::folded;
-use crate::output::{Error, Output, Paint, Verdict};
+use crate::output::{Error, ExitStatus, Output, Paint};
 use crate::table::{self, Look, Tables};
 
 /// The name of the page in a folder.
 pub(crate) const PAGE: &str = "report.html";
 
-pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn report(arguments: &Report, output: Output) -> Result<ExitStatus, Error> {
     let folders = arguments.folders.iter().map(|path| Folder::open(path).map_err(Error::new));
     let folders = folders.collect::<Result<Vec<_>, _>>()?;
     let page = arguments.out.clone().unwrap_or_else(|| match folders.as_slice() {
@@ -47,7 +47,7 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
         print(&comparison, Some(&page), output)?;
     }
     warn(&comparison, output);
-    Ok(Verdict::Good)
+    Ok(ExitStatus::Good)
 }
 
 /// A folder that cannot be written to need not be: its page can be elsewhere.

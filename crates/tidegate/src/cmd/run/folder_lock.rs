@@ -14,7 +14,7 @@ use crate::args::Share;
 use crate::output::Error;
 
 /// Lasts as long as the program writes. A system that fails takes it back.
-pub(crate) struct Claim {
+pub(crate) struct FolderLock {
     folder: Option<File>,
 }
 
@@ -41,7 +41,7 @@ impl Others {
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(25);
 
-impl Claim {
+impl FolderLock {
     /// Claims a folder, if it is there.
     pub(crate) fn take(folder: &Path, others: Others) -> Result<Self, Error> {
         let operation = match others {
@@ -108,16 +108,16 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("tidegate-claim-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         assert!(!is_taken(&folder));
-        let own = Claim::take(&folder, Others::Kept).unwrap();
+        let own = FolderLock::take(&folder, Others::Kept).unwrap();
         assert!(is_taken(&folder));
-        assert!(Claim::take(&folder, Others::Welcome).is_err());
+        assert!(FolderLock::take(&folder, Others::Welcome).is_err());
         drop(own);
-        let shards = [0, 1].map(|_| Claim::take(&folder, Others::Welcome).unwrap());
+        let shards = [0, 1].map(|_| FolderLock::take(&folder, Others::Welcome).unwrap());
         assert!(!is_taken(&folder));
-        assert!(Claim::take(&folder, Others::Kept).is_err());
+        assert!(FolderLock::take(&folder, Others::Kept).is_err());
         drop(shards);
         assert!(!is_taken(&folder));
         std::fs::remove_dir(&folder).unwrap();
-        assert!(Claim::take(&folder, Others::Kept).is_ok());
+        assert!(FolderLock::take(&folder, Others::Kept).is_ok());
     }
 }

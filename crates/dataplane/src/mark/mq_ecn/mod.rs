@@ -27,7 +27,7 @@ use tidegate_units::{
 
 use self::average::{Average, ONE_SLOT, slots, whole_slots};
 use self::service::Service;
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 use crate::sched::{Turn, TurnEvent};
 
@@ -278,12 +278,12 @@ impl Rules {
 
 impl Marker for MqEcn {
     #[inline]
-    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
         if cx.port_packets == 0 || self.rules.idle_decay != IdleDecay::WholeSlots {
             self.decay(cx.queue, cx.now);
         }
         let Some(queue) = self.queues.get(cx.queue.index()) else {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         };
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
         let rules = &*self.rules;
@@ -297,11 +297,11 @@ impl Marker for MqEcn {
             }
             Service::Strict { threshold } => length > u64::from(threshold),
         };
-        Verdict::mark_if(hit, Rule::QueueLength)
+        MarkDecision::mark_if(hit, Rule::QueueLength)
     }
 
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
         if cx.port_packets == 0 {
             self.rules.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
         }
@@ -311,7 +311,7 @@ impl Marker for MqEcn {
         {
             self.groups[group].last = cx.now + self.rules.wire.span(cx.pkt.len);
         }
-        Verdict::Pass
+        MarkDecision::Pass
     }
 
     #[inline]

@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 
 use tidegate_units::{ConfigError, Span, choices, settings};
 
-use super::{Cx, Marker, PortInfo, Verdict};
+use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 choices! {
@@ -154,16 +154,16 @@ impl Codel {
 
 impl Marker for Codel {
     #[inline]
-    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
         let Some(state) = self.queues.get_mut(cx.queue.index()) else {
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         };
         let now = ticks(cx.now.as_ps());
         // Both ends are rounded down, as stamps of the same clock.
         let delay = now - ticks((cx.now - sojourn).as_ps());
         if delay < self.target || u64::from(cx.queue_bytes) < self.backlog {
             state.phase = Phase::Below;
-            return Verdict::Pass;
+            return MarkDecision::Pass;
         }
         // The clock keeps 32 bits and wraps every 73 minutes.
         let now = now as u32;
@@ -171,11 +171,11 @@ impl Marker for Codel {
             Phase::Below => {
                 state.phase = Phase::Above;
                 state.above_until = now.wrapping_add(self.interval);
-                Verdict::Pass
+                MarkDecision::Pass
             }
             Phase::Above if since(now, state.above_until) > 0 => {
                 state.start_marking(now, self.interval);
-                Verdict::Mark(Rule::Persistent)
+                MarkDecision::Mark(Rule::Persistent)
             }
             Phase::Marking if since(now, state.mark_next) >= 0 => {
                 if matches!(self.unmarkable, Unmarkable::Counts) || cx.pkt.ecn.is_capable() {
@@ -187,9 +187,9 @@ impl Marker for Codel {
                     };
                     state.schedule(anchor, self.interval);
                 }
-                Verdict::Mark(Rule::Persistent)
+                MarkDecision::Mark(Rule::Persistent)
             }
-            Phase::Above | Phase::Marking => Verdict::Pass,
+            Phase::Above | Phase::Marking => MarkDecision::Pass,
         }
     }
 }
