@@ -1,5 +1,5 @@
-//! Puts all scenario files into the library, by their paths below `scenarios`: a link to the folder of the workspace, which
-//! becomes one of the crate's own where that is published.
+//! Puts all scenario files into the library, by their paths below `scenarios`: a link to the folder
+//! of the workspace, which becomes one of the crate's own where that is published.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Finds out which revision of the source the program is made of and what tells this build from others, for
-//! the manifests of its results, and puts the pages of all parts into it.
+//! Finds out which revision of the source the program is made of and what tells this build from
+//! others, for the manifests of its results, and puts the pages of all parts into it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,8 @@ fn main() -> io::Result<()> {
     embed_pages()
 }
 
-/// Runs this again when something changes that the program is made of: not for tests, nor for build files.
+/// Runs this again when something changes that the program is made of: not for tests, nor for build
+/// files.
 fn watch() -> io::Result<()> {
     let root = root();
     for place in SOURCES {
@@ -63,8 +64,9 @@ fn root() -> PathBuf {
     Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..")
 }
 
-/// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names them, of the
-/// compiler, its target and how it optimises. A revision alone does not tell two changed trees apart.
+/// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names
+/// them, of the compiler, its target and how it optimises. A revision alone does not tell two
+/// changed trees apart.
 fn fingerprint() -> io::Result<u64> {
     let mut sum = Fnv::default();
     let root = root();

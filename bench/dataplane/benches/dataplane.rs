@@ -1,4 +1,5 @@
-//! Times of a few decisions and pairs, with criterion's statistics: `cargo bench -p bench-dataplane`.
+//! Times of a few decisions and pairs, with criterion's statistics: `cargo bench -p
+//! bench-dataplane`.
 
 use bench_dataplane::Case;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,5 +1,5 @@
-//! The loops. Their work is compiled into them, as a host may do it, or called through a pointer that
-//! the compiler cannot see through; the same loops around no work show what is theirs.
+//! The loops. Their work is compiled into them, as a host may do it, or called through a pointer
+//! that the compiler cannot see through; the same loops around no work show what is theirs.
 
 use std::hint::black_box;
 
@@ -172,8 +172,8 @@ pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
     black_box(port.stats());
 }
 
-/// The same, some packets at a time. The call and its arguments are part of the work; writing what is
-/// offered and reading what was sent are the host's.
+/// The same, some packets at a time. The call and its arguments are part of the work; writing what
+/// is offered and reading what was sent are the host's.
 pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
     let (mut port, mut buffer, _) = filled(port);
     batch_loop(port.queues(), iterations, |offers, until, served| {

@@ -43,8 +43,8 @@ impl Racks {
         host.0 / self.hosts_per_leaf
     }
 
-    /// Web search flows between the racks. The load is that of ECN♯'s simulations: payload, as a part
-    /// of what the links between leaves and spines carry.
+    /// Web search flows between the racks. The load is that of ECN♯'s simulations: payload, as a
+    /// part of what the links between leaves and spines carry.
     pub(crate) fn web_search(
         self,
         load: Ratio,

@@ -23,8 +23,9 @@ const DEFAULTS: &[(&str, Option<&str>)] = &[
     // finds as many as the buffer holds is dropped. Both are counted in bytes of full packets.
     ("threshold-packets", Some("65")),
     ("buffer-packets", Some("1000")),
-    // Instead of one queue that marks by its length: eight that take turns, with marking by the time that
-    // a packet has waited, as long as the threshold takes to send, and one pool for all ports of a switch.
+    // Instead of one queue that marks by its length: eight that take turns, with marking by the
+    // time that a packet has waited, as long as the threshold takes to send, and one pool for all
+    // ports of a switch.
     ("switch", Some("red")),
     ("pool-packets", Some("3072")),
     ("mss", Some("1460")),

@@ -93,8 +93,8 @@ fn accounting(options: &Options) -> Result<Accounting, String> {
     })
 }
 
-/// One queue that marks like ns-3's RED with both thresholds equal: what finds the threshold reached
-/// is marked, itself not counted.
+/// One queue that marks like ns-3's RED with both thresholds equal: what finds the threshold
+/// reached is marked, itself not counted.
 fn ports(options: &Options) -> Result<Ports, String> {
     let mss: u16 = options.number("mss", 1, 60_000)?;
     let full = accounting(options)?.size(u32::from(mss));
@@ -121,8 +121,8 @@ fn ports(options: &Options) -> Result<Ports, String> {
 /// Queues of a port that is not a single one.
 pub(crate) const QUEUES: u8 = 8;
 
-/// Queues that take turns packet by packet, with marking by the time that a packet has waited, and a pool
-/// of which each queue may hold four times what is left.
+/// Queues that take turns packet by packet, with marking by the time that a packet has waited, and
+/// a pool of which each queue may hold four times what is left.
 fn shared_ports(options: &Options, full: u32) -> Result<Ports, String> {
     let threshold: u32 = options.number("threshold-packets", 1, 10_000)?;
     let pool: u64 = options.number("pool-packets", 1, 1_000_000)?;

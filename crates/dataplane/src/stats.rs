@@ -61,7 +61,8 @@ reasons! {
         PoolFull = "pool-full",
         /// The ingress headroom of a lossless class.
         HeadroomFull = "headroom-full",
-        /// The scheme asked for a mark, the packet cannot carry one, and the port drops such packets.
+        /// The scheme asked for a mark, the packet cannot carry one, and the port drops such
+        /// packets.
         NotCapable = "not-capable",
         /// The packet was sent to a queue that the port does not have.
         UnknownQueue = "unknown-queue",

@@ -1,6 +1,7 @@
 //! A browser that is told what to do in the protocol of its developer tools, over a pipe.
 //!
-//! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and writes.
+//! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and
+//! writes.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
@@ -246,7 +247,8 @@ impl Page<'_> {
         panic!("never true: {expression}; {shown}");
     }
 
-    /// What axe-core finds that keeps readers out, by a script that somebody has put there: nothing, if all is well.
+    /// What axe-core finds that keeps readers out, by a script that somebody has put there:
+    /// nothing, if all is well.
     pub fn barriers(&self, axe: &Path) -> Vec<String> {
         let script = fs::read_to_string(axe).unwrap();
         self.value(&format!("{script};true"));

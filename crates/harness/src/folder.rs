@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All files of a folder and of those in it, with their paths inside it and their bytes, but those of this name.
+/// All files of a folder and of those in it, with their paths inside it and their bytes, but those
+/// of this name.
 pub fn files(top: &Path, but: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut open = vec![top.to_owned()];

@@ -1,5 +1,5 @@
-//! Tests that need something the machine may not give, such as a privilege, one after the other. The
-//! standard runner knows no test that finds out that it cannot run: it would have to pass.
+//! Tests that need something the machine may not give, such as a privilege, one after the other.
+//! The standard runner knows no test that finds out that it cannot run: it would have to pass.
 //!
 //! A target with such tests has `harness = false`, and a `main` that calls [`run`].
 
@@ -23,7 +23,8 @@ macro_rules! tests {
     };
 }
 
-/// The ceiling of one test: far beyond any machine that works on it, so that it ends only what hangs.
+/// The ceiling of one test: far beyond any machine that works on it, so that it ends only what
+/// hangs.
 pub const CEILING: Duration = Duration::from_secs(30 * 60);
 
 /// How often the test that runs is looked at.

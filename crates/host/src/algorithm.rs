@@ -1,7 +1,7 @@
 //! The algorithms by the kernel's names for them, with their parameters.
 //!
-//! Parameters go to a program as numbers of 32 bits, in the order of the structs in `bpf/`, and are read back
-//! from the kernel the same way.
+//! Parameters go to a program as numbers of 32 bits, in the order of the structs in `bpf/`, and are
+//! read back from the kernel the same way.
 
 use tidegate_units::{ConfigError, Ratio, Setting, catalogue, choices, settings};
 
@@ -18,11 +18,13 @@ choices! {
 choices! {
     /// What a change of CE does at DCTCP's receiver.
     pub enum DctcpEcho {
-        /// An ACK of older data that waits, with the old state; then one with the new (Linux since 4.18).
+        /// An ACK of older data that waits, with the old state; then one with the new (Linux since
+        /// 4.18).
         DctcpTwoAcks = "dctcp-two-acks",
         /// One ACK at once, of old and new data, with the new state (RFC 8257, section 3.2).
         Dctcp = "dctcp",
-        /// An ACK of older data that waits, with the old state; the new segment waits (SIGCOMM paper).
+        /// An ACK of older data that waits, with the old state; the new segment waits (SIGCOMM
+        /// paper).
         DctcpPaper = "dctcp-paper",
     }
 }
@@ -76,7 +78,8 @@ settings! {
         pub min_window: u8 = 1,
         /// Growth after a reduction (ns-2).
         pub regrowth: Regrowth = Regrowth::ExceptFirstEcho,
-        /// Segments for which an ACK counts at most in slow start (RFC 3465); 255 as Linux: for all.
+        /// Segments for which an ACK counts at most in slow start (RFC 3465); 255 as Linux: for
+        /// all.
         pub abc: u8 = 255,
     }
 }
@@ -102,7 +105,8 @@ settings! {
         pub min_window: u8 = 2,
         /// Growth after a reduction.
         pub regrowth: Regrowth = Regrowth::Continues,
-        /// Segments for which an ACK counts at most in slow start (RFC 3465; the thesis's FreeBSD: 2).
+        /// Segments for which an ACK counts at most in slow start (RFC 3465; the thesis's FreeBSD:
+        /// 2).
         pub abc: u8 = 2,
     }
 }
@@ -122,8 +126,9 @@ catalogue! {
 const ALPHA_ONE: u64 = 1024;
 
 impl Algorithm {
-    /// The names under which the kernel knows it, the one that users choose last. Connections are opened under
-    /// that name. A one-sided algorithm goes on under the other once ECN is negotiated, DCTCP if it is refused.
+    /// The names under which the kernel knows it, the one that users choose last. Connections are
+    /// opened under that name. A one-sided algorithm goes on under the other once ECN is
+    /// negotiated, DCTCP if it is refused.
     pub const fn kernel_names(&self) -> &'static [&'static str] {
         match self {
             Self::Dctcp(_) => &["tg_dctcp_reno", "tg_dctcp"],
@@ -166,7 +171,8 @@ impl Algorithm {
         Ok(numbers.into_iter().flat_map(u32::to_ne_bytes).collect())
     }
 
-    /// The algorithm of this name with the parameters that a program was given; `None` if they are not its.
+    /// The algorithm of this name with the parameters that a program was given; `None` if they are
+    /// not its.
     pub fn decode(name: &str, bytes: &[u8]) -> Option<Self> {
         let numbers = bytes.chunks_exact(4).map(|chunk| {
             let chunk = <[u8; 4]>::try_from(chunk).expect("chunks of four bytes");

@@ -58,8 +58,9 @@ pub struct Common {
     pub color: ColorChoice,
 }
 
-/// Loads algorithms, which stay until they are unloaded or the machine is restarted. A program chooses one
-/// by TCP_CONGESTION, a namespace by net.ipv4.tcp_congestion_control, a route by congctl.
+/// Loads algorithms, which stay until they are unloaded or the machine is restarted. A program
+/// chooses one by TCP_CONGESTION, a namespace by net.ipv4.tcp_congestion_control, a route by
+/// congctl.
 ///
 /// Needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and a kernel with BTF.
 #[derive(Clone, Debug, Args)]
@@ -93,8 +94,8 @@ pub const PINS: &str = "/sys/fs/bpf/tidegate";
 /// Where the kernel describes its types; tests have one elsewhere.
 pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Removes algorithms. While connections, listeners or namespaces use one, it says so and does nothing,
-/// unless it should wait or force. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
+/// Removes algorithms. While connections, listeners or namespaces use one, it says so and does
+/// nothing, unless it should wait or force. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Unload {
     /// The algorithms [default: all that are loaded]
@@ -106,7 +107,8 @@ pub struct Unload {
     /// Give its connections another algorithm, without a break, and remove it
     #[arg(long)]
     pub force: bool,
-    /// What takes its place where it is in use [default: the kernel's own default, else cubic, else reno]
+    /// What takes its place where it is in use [default: the kernel's own default, else cubic, else
+    /// reno]
     #[arg(long, value_name = "NAME")]
     pub to: Option<String>,
     /// Say what would be done, and do nothing
@@ -123,7 +125,8 @@ pub struct Unload {
     pub common: Common,
 }
 
-/// Lists what is loaded, by whom, with which parameters and on how many connections. Needs CAP_SYS_ADMIN.
+/// Lists what is loaded, by whom, with which parameters and on how many connections. Needs
+/// CAP_SYS_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Status {
     /// Where the links of loaded algorithms are kept

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`algorithm`] names them and their parameters, [`args`] is the command line. The programs themselves are C, in `bpf/`: the
-//! rules as plain functions, compared step by step with those of `tidegate-transport` in the tests, and around them what
-//! ties them to the kernel's sockets.
+//! [`algorithm`] names them and their parameters, [`args`] is the command line. The programs
+//! themselves are C, in `bpf/`: the rules as plain functions, compared step by step with those of
+//! `tidegate-transport` in the tests, and around them what ties them to the kernel's sockets.
 //!
 //! There is no unsafe code.
 

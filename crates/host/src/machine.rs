@@ -51,8 +51,8 @@ pub fn check_kernel(types: &Path) -> Result<(), Error> {
     if takes_links(&bytes) { Ok(()) } else { Err(Error::NoStructOps) }
 }
 
-/// Whether a kernel with these types takes congestion controls as BPF, and as links: Linux 5.6 has the
-/// first, and 6.4 the second.
+/// Whether a kernel with these types takes congestion controls as BPF, and as links: Linux 5.6 has
+/// the first, and 6.4 the second.
 fn takes_links(types: &[u8]) -> bool {
     let wanted: [&[u8]; 2] = [b"\0bpf_struct_ops_tcp_congestion_ops\0", b"\0bpf_struct_ops_link\0"];
     let is_there = |name: &[u8]| types.windows(name.len()).any(|window| window == name);

@@ -9,9 +9,10 @@ use tidegate_host::error::Error;
 
 /// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF.
 ///
-/// Results go to standard output, everything else to standard error. The exit code is 0 if all went well
-/// and 2 if a command could not be carried out. Arguments, privileges and whether an algorithm is in use are
-/// checked before anything is changed; what the kernel refuses after that leaves changes that `status` shows.
+/// Results go to standard output, everything else to standard error. The exit code is 0 if all went
+/// well and 2 if a command could not be carried out. Arguments, privileges and whether an algorithm
+/// is in use are checked before anything is changed; what the kernel refuses after that leaves
+/// changes that `status` shows.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate-host", version, max_term_width = 100)]
 struct Cli {

@@ -1,5 +1,5 @@
-//! All network namespaces of this machine, as far as this process can see: those of processes, those with
-//! names, and those that somebody holds open.
+//! All network namespaces of this machine, as far as this process can see: those of processes,
+//! those with names, and those that somebody holds open.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,7 +1,8 @@
 //! A slice of many runs, so that several machines can share them.
 //!
-//! Which runs are in a slice depends on the plan and on what its runs cost alone: every machine comes to the
-//! same answer by itself, a slice can be run again, and all slices together are the whole.
+//! Which runs are in a slice depends on the plan and on what its runs cost alone: every machine
+//! comes to the same answer by itself, a slice can be run again, and all slices together are the
+//! whole.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -54,8 +55,8 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// Which of the runs with these costs are its own: dear runs first, each to the slice that has the
-    /// least so far.
+    /// Which of the runs with these costs are its own: dear runs first, each to the slice that has
+    /// the least so far.
     pub fn own(self, costs: &[f64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..costs.len()).collect();
         // Positive numbers are in the order of their bits, and equal ones stay in theirs.
@@ -73,8 +74,8 @@ impl Shard {
     }
 }
 
-/// How many slices runs are divided into that take so many seconds each, so that a slice takes about `chunk`:
-/// one at least, no more than there are runs, and no more than `most`.
+/// How many slices runs are divided into that take so many seconds each, so that a slice takes
+/// about `chunk`: one at least, no more than there are runs, and no more than `most`.
 pub fn count(seconds: &[f64], chunk: f64, most: u32) -> u32 {
     let all: f64 = seconds.iter().sum();
     let runs = u32::try_from(seconds.len()).unwrap_or(u32::MAX);

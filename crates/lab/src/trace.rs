@@ -1,5 +1,5 @@
-//! Runs of which one flow is traced: every segment and ACK of it, and samples of its sender and of the queues
-//! on its way, whatever else the scenario observes.
+//! Runs of which one flow is traced: every segment and ACK of it, and samples of its sender and of
+//! the queues on its way, whatever else the scenario observes.
 
 use std::sync::atomic::AtomicBool;
 
@@ -54,8 +54,8 @@ fn observe(setup: &mut Setup, flow: u32, ports: &[LinkId]) -> Result<(), ConfigE
     Ok(())
 }
 
-/// The most samples of a run that observes none by itself: as many as a chart can show, so that looking costs
-/// little.
+/// The most samples of a run that observes none by itself: as many as a chart can show, so that
+/// looking costs little.
 const SAMPLES: u32 = 1_024;
 
 fn event(event: Event, flow: u32) -> TraceEvent {

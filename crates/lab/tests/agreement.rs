@@ -1,6 +1,7 @@
-//! The simulator's switch and the live one: a scenario runs in the simulator, which records what comes
-//! to its switch and what leaves it, and the frames that came go through the live switch on devices
-//! in memory. The same frames leave at the same times by the same ports, byte by byte with all marks.
+//! The simulator's switch and the live one: a scenario runs in the simulator, which records what
+//! comes to its switch and what leaves it, and the frames that came go through the live switch on
+//! devices in memory. The same frames leave at the same times by the same ports, byte by byte with
+//! all marks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -17,9 +18,9 @@ use tidegate_sim::run::run_captured;
 use tidegate_sim::{LinkId, Outcome, Setup};
 use tidegate_units::{Span, Time};
 
-/// Random flows and pings among six hosts, two of them with slow cables, in three services. Everything takes
-/// whole nanoseconds, which are what a capture shows; without SACK a packet has exactly the headers
-/// that the simulator counts.
+/// Random flows and pings among six hosts, two of them with slow cables, in three services.
+/// Everything takes whole nanoseconds, which are what a capture shows; without SACK a packet has
+/// exactly the headers that the simulator counts.
 const SCENARIO: &str = r#"
 name = "agreement"
 runs = 2
@@ -179,7 +180,8 @@ fn in_order(mut left: Vec<Seen>) -> Vec<Seen> {
     left
 }
 
-/// The packets of a pcapng file: time, interface, and bytes, with what the file leaves out as zeros.
+/// The packets of a pcapng file: time, interface, and bytes, with what the file leaves out as
+/// zeros.
 fn packets(file: &[u8]) -> Vec<(Time, usize, Vec<u8>)> {
     let mut packets = Vec::new();
     let mut rest = file;

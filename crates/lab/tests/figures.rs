@@ -1,5 +1,5 @@
-//! Every published figure in a version that takes seconds: its main claims still point the way of the
-//! paper. And the page of all claims, as far as it can be checked without running anything.
+//! Every published figure in a version that takes seconds: its main claims still point the way of
+//! the paper. And the page of all claims, as far as it can be checked without running anything.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! The scenario files of this repository and of its guide: what they ask of their links, and that any
-//! reader of TOML 1.0 can read them.
+//! The scenario files of this repository and of its guide: what they ask of their links, and that
+//! any reader of TOML 1.0 can read them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -79,7 +79,8 @@ const ON_PURPOSE: [(&str, &str); 1] = [(
     "four senders wait for one cable, which the comparison of both worlds was made with",
 )];
 
-/// The highest load that a published figure may have: chance gives a few flows more than their mean.
+/// The highest load that a published figure may have: chance gives a few flows more than their
+/// mean.
 const MOST: f64 = 1.1;
 
 #[test]
@@ -145,8 +146,8 @@ fn what_the_documents_set_can_be_set() {
     assert!(commands >= 3, "{commands} commands");
 }
 
-/// The line of the first inline table that TOML 1.0 does not allow: one with a line break outside of its
-/// values, or a comma before its end.
+/// The line of the first inline table that TOML 1.0 does not allow: one with a line break outside
+/// of its values, or a comma before its end.
 fn line_of_bad_table(text: &str) -> Option<usize> {
     let mut open = Vec::new();
     let mut before = ' ';

@@ -30,7 +30,8 @@ impl Clock {
     }
 }
 
-/// Whether a clock has come so far that times would soon no longer fit: picoseconds last for 213 days.
+/// Whether a clock has come so far that times would soon no longer fit: picoseconds last for 213
+/// days.
 pub(crate) fn is_worn(now: Time) -> bool {
     now >= Time::ZERO + LIFETIME
 }

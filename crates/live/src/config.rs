@@ -175,8 +175,8 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot be opened, before anything is: the interfaces of a switch that runs on the
-    /// frames of a machine, and the memory they take.
+    /// Refuses what cannot be opened, before anything is: the interfaces of a switch that runs on
+    /// the frames of a machine, and the memory they take.
     pub(crate) fn check_interfaces(&self) -> Result<(), ConfigError> {
         self.check()?;
         for (number, port) in self.ports.iter().enumerate() {

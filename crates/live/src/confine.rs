@@ -72,9 +72,9 @@ impl Default for Confinement {
     }
 }
 
-/// Gives up, for good and for all threads, what is not in `confinement`. Open sockets and files stay.
-/// No thread may have given up its own capabilities before: it could not become the user that the
-/// others become, and the process would end.
+/// Gives up, for good and for all threads, what is not in `confinement`. Open sockets and files
+/// stay. No thread may have given up its own capabilities before: it could not become the user that
+/// the others become, and the process would end.
 pub fn confine(confinement: &Confinement) -> Result<(), Error> {
     if let Some(User { uid, gid }) = confinement.user {
         let action = format!("become user {uid}");
@@ -93,8 +93,8 @@ pub fn confine(confinement: &Confinement) -> Result<(), Error> {
     Ok(())
 }
 
-/// The same where nobody was named to become: a process that may not become another user, such as root in a
-/// container, stays who it is, without capabilities, and this returns why.
+/// The same where nobody was named to become: a process that may not become another user, such as
+/// root in a container, stays who it is, without capabilities, and this returns why.
 pub fn confine_as_may_be(confinement: &Confinement) -> Result<Option<Error>, Error> {
     let Err(why) = confine(confinement) else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! What a switch has done, by port and queue.
 //!
-//! Of all ports together, what came in and what flooding and probes added is what went out, was dropped, was
-//! filtered or is held: [`Counters::imbalance`].
+//! Of all ports together, what came in and what flooding and probes added is what went out, was
+//! dropped, was filtered or is held: [`Counters::imbalance`].
 
 use std::collections::BTreeMap;
 

@@ -57,8 +57,8 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// A port without a limit of its stations.
 pub const NO_LIMIT: u32 = u32::MAX;
 
-/// A station is not learned because its port has as many as it may, or because it is at another port
-/// and this one has a limit.
+/// A station is not learned because its port has as many as it may, or because it is at another
+/// port and this one has a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -262,8 +262,8 @@ impl Entry {
 
 const MAX_ADDRESSES: u32 = 1 << 20;
 
-/// How many sets are swept at once: some tens of microseconds. At ten times a second the largest table
-/// is through in seven seconds.
+/// How many sets are swept at once: some tens of microseconds. At ten times a second the largest
+/// table is through in seven seconds.
 const SWEPT: usize = 4_096;
 
 #[cfg(test)]

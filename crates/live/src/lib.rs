@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
 //!
 //! [`Switch`] is the switch: frames from its [devices](device::Device) are [parsed](frame), learned
-//! from ([`fdb`]), classified and offered to a [`dataplane::Port`](tidegate_dataplane::Port) for each
-//! egress, which a [`pacer`] drains at the wire's rate. It reads no clock and opens nothing, so that
-//! tests run it on [devices in memory](device::memory).
+//! from ([`fdb`]), classified and offered to a [`dataplane::Port`](tidegate_dataplane::Port) for
+//! each egress, which a [`pacer`] drains at the wire's rate. It reads no clock and opens nothing,
+//! so that tests run it on [devices in memory](device::memory).
 //!
 //! [`Live`] runs it in real time on the interfaces of a [`Config`]; [`run()`] is that in one call.
 //! Everything unsafe is in one private module, `sys`.

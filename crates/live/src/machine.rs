@@ -16,7 +16,8 @@ impl ProcessorTime {
         text.map_or_else(|_| Self::default(), |text| Self::read(&text))
     }
 
-    /// In the form of `/proc/stat`: user, nice, system, idle, waiting, two kinds of interrupts, stolen.
+    /// In the form of `/proc/stat`: user, nice, system, idle, waiting, two kinds of interrupts,
+    /// stolen.
     fn read(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let words = line.split_ascii_whitespace().skip(1).take(8);

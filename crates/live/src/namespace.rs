@@ -1,5 +1,5 @@
-//! Network namespaces: those without names are gone with the process that made them, however it ends;
-//! those with names stay until they are removed.
+//! Network namespaces: those without names are gone with the process that made them, however it
+//! ends; those with names stay until they are removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -34,8 +34,8 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Gives it a name, as `ip netns` does, with which it stays until it is [removed](Self::remove).
-    /// Needs `CAP_SYS_ADMIN`.
+    /// Gives it a name, as `ip netns` does, with which it stays until it is
+    /// [removed](Self::remove). Needs `CAP_SYS_ADMIN`.
     pub fn set_name(&self, name: &str) -> Result<(), Error> {
         self.run(|| {
             // PID/task/TID: the program is told of a thread that is there.

@@ -147,8 +147,8 @@ impl Live {
         self.switch.observed(end)
     }
 
-    /// Frames that came in by each port without a checksum, because their sender left it to hardware,
-    /// and were passed on so.
+    /// Frames that came in by each port without a checksum, because their sender left it to
+    /// hardware, and were passed on so.
     pub fn unchecked(&self) -> impl Iterator<Item = u64> {
         self.switch.unchecked()
     }

@@ -106,8 +106,8 @@ impl Store {
         Ok(id)
     }
 
-    /// A frame is to wait for `port`, which has to have room for it. If it has none, the frame waits
-    /// for no port, and is to be removed.
+    /// A frame is to wait for `port`, which has to have room for it. If it has none, the frame
+    /// waits for no port, and is to be removed.
     #[inline]
     pub fn claim(&mut self, id: FrameId, port: PortId) -> Result<(), Refused> {
         self.release(id);

@@ -88,7 +88,8 @@ fn least_buffer(network: &Network) -> Option<Bytes> {
     Some(Bytes(high.div_ceil(unit).saturating_mul(unit)))
 }
 
-/// The longest round trip, of all or of nine in ten, that is short enough, rounded down to three digits.
+/// The longest round trip, of all or of nine in ten, that is short enough, rounded down to three
+/// digits.
 fn longest_rtt(network: &Network) -> Option<Span> {
     let enough = |ps| {
         works(network, |changed| {
@@ -126,7 +127,8 @@ mod tests {
     use super::*;
     use crate::Plan;
 
-    /// Networks with too little memory: lossless and not, with reserves and parts, of several transports.
+    /// Networks with too little memory: lossless and not, with reserves and parts, of several
+    /// transports.
     fn networks() -> impl Iterator<Item = Network> {
         let switches = [
             "buffer = \"1500KB\", alpha = \"1/64\", reserve = \"1KB\"",

@@ -1,5 +1,5 @@
-//! What a marking means for a queue: the delay it adds, the throughput it keeps, and whether marks come
-//! before drops and pauses.
+//! What a marking means for a queue: the delay it adds, the throughput it keeps, and whether marks
+//! come before drops and pauses.
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
@@ -18,12 +18,13 @@ pub struct Judgement {
     pub delay: Span,
     /// The wait at which every packet is marked, if the queue has the port for itself.
     pub longest: Span,
-    /// The same if all queues of the port are busy, and this one gets its share; `None` if it is served
-    /// first, and then waits no longer.
+    /// The same if all queues of the port are busy, and this one gets its share; `None` if it is
+    /// served first, and then waits no longer.
     pub shared: Option<Span>,
     /// The throughput that is kept; `None` if it does not follow from a threshold.
     pub kept: Option<Kept>,
-    /// Cost of such a threshold at a busy port, as simulated; `None` if the transport ignores marks.
+    /// Cost of such a threshold at a busy port, as simulated; `None` if the transport ignores
+    /// marks.
     pub cost: Option<Cost>,
     /// How many ports of this speed share the buffer.
     pub ports: u32,
@@ -149,7 +150,8 @@ fn congested(network: &Network, queue: &Queue, length: Bytes) -> u32 {
     congested_with(network, queue, length, buffer, network.switch.alpha)
 }
 
-/// At how many congested ports a queue reaches a length before drops or pauses, with this shared memory and `α`.
+/// At how many congested ports a queue reaches a length before drops or pauses, with this shared
+/// memory and `α`.
 pub(crate) fn congested_with(
     network: &Network,
     queue: &Queue,
@@ -387,7 +389,8 @@ mod tests {
         let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
         let mut network = network("1", lossless);
         let speed = network.host_ports.speed;
-        // 48 ports with 150 KB each leave 1.8 of 9 MB: α = 1 and one class let 18 outputs reach 50 KB.
+        // 48 ports with 150 KB each leave 1.8 of 9 MB: α = 1 and one class let 18 outputs reach 50
+        // KB.
         network.switch.reservation.of_ports = [(speed, vec![Bytes(150_000)])].into();
         assert_eq!(network.headroom_of_port(speed), Bytes(150_000));
         assert_eq!(shared_memory(&network), Bytes(1_800_000));

@@ -1,4 +1,5 @@
-//! The answer for a network: what each queue should be marked at, by which formula, and what that means.
+//! The answer for a network: what each queue should be marked at, by which formula, and what that
+//! means.
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
@@ -45,8 +46,8 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether marks come before drops or pauses at one congested port at least; a queue that is not
-    /// marked has none to come late.
+    /// Whether marks come before drops or pauses at one congested port at least; a queue that is
+    /// not marked has none to come late.
     pub fn works(&self) -> bool {
         self.marking == Marking::Off || self.judgement.congested > 0
     }
@@ -100,7 +101,8 @@ pub(crate) fn rows(network: &Network) -> Vec<Row<'_>> {
     network.queues.iter().flat_map(of_queue).collect()
 }
 
-/// The lengths that the formula gives a queue at ports of this speed; `None` if its transport ignores marks.
+/// The lengths that the formula gives a queue at ports of this speed; `None` if its transport
+/// ignores marks.
 pub(crate) fn ramp(network: &Network, queue: &Queue, speed: Rate) -> Option<Ramp> {
     match (queue.lambda, queue.transport) {
         (Some((lambda, _)), _) => {

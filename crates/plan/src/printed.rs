@@ -16,8 +16,8 @@ pub struct Printed {
     pub ramp: Ramp,
 }
 
-/// What is printed for ports of a speed. Some sources print one value for all speeds, some scale it, and
-/// some print a few speeds only.
+/// What is printed for ports of a speed. Some sources print one value for all speeds, some scale
+/// it, and some print a few speeds only.
 pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
     let mut all = vec![
         printed("SONiC template", ramp(1_048_576, 2_097_152, 5)),

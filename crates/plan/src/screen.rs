@@ -79,7 +79,8 @@ fn table(out: &mut String, part: &Part, width: usize) {
 /// The narrowest that a column is folded to.
 const NARROWEST: usize = 8;
 
-/// Narrows the widest columns until a table fits, each with its gap before it. Says whether it does.
+/// Narrows the widest columns until a table fits, each with its gap before it. Says whether it
+/// does.
 fn fit(widths: &mut [usize], width: usize) -> bool {
     loop {
         let all: usize = widths.iter().map(|width| GAP + width).sum();

@@ -7,8 +7,8 @@ use tidegate::embed::{self, Called, Caller};
 
 use crate::waiting::wait;
 
-/// Carries out a command and returns its exit code, what it printed, and why it could not be carried out, or
-/// `None`. `tick` is called with the lines that it says in the meantime.
+/// Carries out a command and returns its exit code, what it printed, and why it could not be
+/// carried out, or `None`. `tick` is called with the lines that it says in the meantime.
 #[pyfunction]
 pub(crate) fn command(
     py: Python<'_>,
@@ -31,8 +31,8 @@ pub(crate) fn command(
     Ok((code, printed, error))
 }
 
-/// Is the program: takes its words, the first of which is its name, and returns the exit code. `again` is how it is
-/// started once more.
+/// Is the program: takes its words, the first of which is its name, and returns the exit code.
+/// `again` is how it is started once more.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, words: Vec<OsString>, again: Vec<OsString>) -> u8 {
     embed::set_program(again);

@@ -1,9 +1,9 @@
-//! The compiled half of the Python package `tidegate`; the other half is in `python/tidegate`, which says
-//! what users see.
+//! The compiled half of the Python package `tidegate`; the other half is in `python/tidegate`,
+//! which says what users see.
 //!
-//! Nothing here decides anything: scenarios, runs and commands are those of the program, through its
-//! [`embed`](tidegate::embed) module, and ports those of the dataplane. While a run goes on, Python is free to do
-//! something else.
+//! Nothing here decides anything: scenarios, runs and commands are those of the program, through
+//! its [`embed`](tidegate::embed) module, and ports those of the dataplane. While a run goes on,
+//! Python is free to do something else.
 
 #![expect(
     clippy::needless_pass_by_value,

@@ -1,7 +1,7 @@
 //! Marking schemes that are written in Python.
 //!
-//! An exception ends the run: it is kept, the scheme marks nothing from then on, and whoever started the run
-//! raises it, with its traceback, when the run has ended.
+//! An exception ends the run: it is kept, the scheme marks nothing from then on, and whoever
+//! started the run raises it, with its traceback, when the run has ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -7,7 +7,8 @@ use tidegate_units::{Ecn, Span};
 
 use crate::quantity::{name_of, seconds};
 
-/// A packet that a scheme decides on, with what it finds at the port. Counts leave the packet itself out.
+/// A packet that a scheme decides on, with what it finds at the port. Counts leave the packet
+/// itself out.
 #[pyclass(frozen, get_all, module = "tidegate")]
 #[derive(Debug)]
 pub(crate) struct Packet {

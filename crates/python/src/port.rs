@@ -21,8 +21,8 @@ use crate::quantity::{bytes, codepoint, part, rate, span};
 
 /// A switch's port: `Port(scheme, scheduler, buffer, rate)`.
 ///
-/// Packets are offered and taken at times that you choose, and the port decides which are dropped, marked and
-/// sent first, with the code that the simulator and the live switch run.
+/// Packets are offered and taken at times that you choose, and the port decides which are dropped,
+/// marked and sent first, with the code that the simulator and the live switch run.
 #[pyclass(module = "tidegate")]
 pub(crate) struct Port {
     /// Nobody waits for it: it makes what is in it fit for several threads.
@@ -147,8 +147,8 @@ impl Port {
         })
     }
 
-    /// Offers a packet. Returns what became of it: `accepted`, `queue`, `ecn`, `marked`, and the `reason` if
-    /// it was dropped.
+    /// Offers a packet. Returns what became of it: `accepted`, `queue`, `ecn`, `marked`, and the
+    /// `reason` if it was dropped.
     #[pyo3(
         signature = (time, size = None, queue = 0, flow = 0, ecn = None),
         text_signature = "($self, time, size=1500, queue=0, flow=0, ecn='ect0')"
@@ -178,8 +178,8 @@ impl Port {
         Ok(Enqueued::new(id, pkt.ecn, answer))
     }
 
-    /// Takes the packet whose turn it is, or None if none waits. When the wire is free is for you to say:
-    /// `transmission_time` is how long a packet takes.
+    /// Takes the packet whose turn it is, or None if none waits. When the wire is free is for you
+    /// to say: `transmission_time` is how long a packet takes.
     fn dequeue(&mut self, time: &Bound<'_, PyAny>) -> PyResult<Option<Departure>> {
         let now = self.at(time)?;
         let inner = self.inner.get_mut();

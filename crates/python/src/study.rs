@@ -43,8 +43,8 @@ pub(crate) fn check(
     })
 }
 
-/// Runs a scenario. `tick` is called with the number of runs that are done, that of all runs, and the part of
-/// the work that is done.
+/// Runs a scenario. `tick` is called with the number of runs that are done, that of all runs, and
+/// the part of the work that is done.
 #[pyfunction]
 #[pyo3(signature = (source, is_text, overrides, *, out, resume, jobs, threads, baseline, marker, capture, tick))]
 #[expect(clippy::too_many_arguments, reason = "they are those of tidegate.run")]
@@ -113,8 +113,8 @@ pub(crate) fn run(
     Ok(RunResult { results: Arc::new(results), warnings, folder: out })
 }
 
-/// Does something on a thread that Python knows for as long. It would get to know it for each call otherwise, which
-/// takes ten times as long as the call.
+/// Does something on a thread that Python knows for as long. It would get to know it for each call
+/// otherwise, which takes ten times as long as the call.
 fn known_to_python(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));
 }
@@ -175,8 +175,9 @@ impl Progress for Tally {
 
 /// What runs left: tables of all flows, queues, links and samples, and their summary.
 ///
-/// The tables are taken by everything that knows Arrow, without copies: `polars.DataFrame(result.flows)`,
-/// `pyarrow.table(result.flows)`, `duckdb.from_arrow(result.flows)`.
+/// The tables are taken by everything that knows Arrow, without copies:
+/// `polars.DataFrame(result.flows)`, `pyarrow.table(result.flows)`,
+/// `duckdb.from_arrow(result.flows)`.
 #[pyclass(name = "Result", frozen, module = "tidegate")]
 pub(crate) struct RunResult {
     results: Arc<Results>,
@@ -238,7 +239,8 @@ impl RunResult {
         self.rows(Kind::Trace)
     }
 
-    /// Each run as a dictionary: its id, label, seed, fingerprint, how it ended, and the command that repeats it.
+    /// Each run as a dictionary: its id, label, seed, fingerprint, how it ended, and the command
+    /// that repeats it.
     #[getter]
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let run = |record: &tidegate_report::Record| {
@@ -265,7 +267,8 @@ impl RunResult {
         self.results.records().iter().map(run).collect()
     }
 
-    /// All runs side by side, with intervals: the numbers that `tidegate run --json` has as `summary`.
+    /// All runs side by side, with intervals: the numbers that `tidegate run --json` has as
+    /// `summary`.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = serde_json::to_string(self.results.summary()).map_err(error)?;
         py.import("json")?.call_method1("loads", (text,))

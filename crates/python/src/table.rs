@@ -1,6 +1,7 @@
 //! Tables of results for whatever takes Arrow.
 //!
-//! Columns are those of the Parquet files, from the same list of fields; batches are made when they are asked for.
+//! Columns are those of the Parquet files, from the same list of fields; batches are made when they
+//! are asked for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,9 +40,9 @@ pub(crate) enum Kind {
 
 /// A table of results.
 ///
-/// It speaks Arrow's PyCapsule interface, so that polars, pyarrow and DuckDB take it as it is. pandas takes it by
-/// `pyarrow.table(table).to_pandas()`, or from version 3 on by `pandas.DataFrame.from_arrow(table)`.
-/// `table["fct_ps"]` is a column as a list.
+/// It speaks Arrow's PyCapsule interface, so that polars, pyarrow and DuckDB take it as it is.
+/// pandas takes it by `pyarrow.table(table).to_pandas()`, or from version 3 on by
+/// `pandas.DataFrame.from_arrow(table)`. `table["fct_ps"]` is a column as a list.
 #[pyclass(frozen, module = "tidegate")]
 pub(crate) struct Table {
     results: Arc<Results>,

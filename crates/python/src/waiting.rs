@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 /// How often Python is asked whether to stop, and told how far it is.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own. In the meantime `tick` is called again and again; if it or Ctrl-C raises an
-/// exception, `stop` is called once, and the exception is raised when the work has ended.
+/// Does `work` on a thread of its own. In the meantime `tick` is called again and again; if it or
+/// Ctrl-C raises an exception, `stop` is called once, and the exception is raised when the work has
+/// ended.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send,

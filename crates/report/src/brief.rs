@@ -2,8 +2,8 @@
 
 use crate::record::{Class, Flow, Record};
 
-/// What summaries and pages read of a flow, in as little room as can be read at once: a folder may have ten millions of them. Each
-/// field is as in [`Flow`].
+/// What summaries and pages read of a flow, in as little room as can be read at once: a folder may
+/// have ten millions of them. Each field is as in [`Flow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brief {
     /// When the application handed it over.
@@ -97,7 +97,8 @@ impl Brief {
 pub struct Briefs(Box<[Brief]>);
 
 impl Record {
-    /// Keeps of the flows only what summaries and pages read, in less than half the room. `flows` is empty then.
+    /// Keeps of the flows only what summaries and pages read, in less than half the room. `flows`
+    /// is empty then.
     pub fn pack(&mut self) {
         self.briefs = Briefs(self.flows.iter().map(Brief::from).collect());
         self.flows = Vec::new();

@@ -141,7 +141,8 @@ pub(crate) fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the last division.
+    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the
+    // last division.
     let places = 5 - value.abs().log10().floor() as i32;
     let power = 10_f64.powi(places.abs());
     match places {

@@ -1,4 +1,5 @@
-//! The gallery of published figures: each drawn again, with what its paper claims and what was measured.
+//! The gallery of published figures: each drawn again, with what its paper claims and what was
+//! measured.
 //!
 //! It is one HTML file with the style, the script and the charts of a report page.
 

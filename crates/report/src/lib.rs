@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A [`Record`] is a run, a [`Summary`] what several have in common, a [`Folder`] where they are kept, a [`Page`] what shows
-//! them.
+//! A [`Record`] is a run, a [`Summary`] what several have in common, a [`Folder`] where they are
+//! kept, a [`Page`] what shows them.
 
 mod brief;
 pub mod export;

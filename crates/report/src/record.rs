@@ -1,8 +1,8 @@
 //! One run as plain data: what was asked, what came out.
 //!
-//! A record holds nothing that depends on the machine or the moment: the same scenario and seed give
-//! the same bytes. Times are whole picoseconds; `None` is a value that does not exist, such as the
-//! completion time of a flow that did not finish.
+//! A record holds nothing that depends on the machine or the moment: the same scenario and seed
+//! give the same bytes. Times are whole picoseconds; `None` is a value that does not exist, such as
+//! the completion time of a flow that did not finish.
 
 use std::collections::BTreeMap;
 
@@ -50,8 +50,8 @@ pub struct Record {
 pub struct Run {
     /// Unique in its folder and fit for a file name, the same whenever the same run is repeated.
     pub id: String,
-    /// What distinguishes this run from the others of its sweep, in the order of the sweep: full keys and
-    /// values, such as `switch.marking.kind` and `tcn`.
+    /// What distinguishes this run from the others of its sweep, in the order of the sweep: full
+    /// keys and values, such as `switch.marking.kind` and `tcn`.
     pub point: Vec<Setting>,
     /// The point in a few words, such as `tcn, load 0.6`.
     pub label: String,
@@ -62,8 +62,8 @@ pub struct Run {
     /// Which of its sorted flows has a percentile of their times: by the scenario's convention.
     #[serde(default, skip_serializing_if = "Percentile::is_default")]
     pub percentile: Percentile,
-    /// The scenario's own bins of flow sizes: the largest of each but the last, which has no end. Empty
-    /// if it names none.
+    /// The scenario's own bins of flow sizes: the largest of each but the last, which has no end.
+    /// Empty if it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins: Vec<u64>,
     /// Which repetition of the point it is, from 0.
@@ -120,12 +120,13 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that a retransmission timer ran out.
     pub timeouts: u64,
-    /// How much of the completion times of the slowest small flows their data spent in the queues of its
-    /// hosts while these sent other flows, in percent. Left out up to a half, and at hosts with ports.
+    /// How much of the completion times of the slowest small flows their data spent in the queues
+    /// of its hosts while these sent other flows, in percent. Left out up to a half, and at hosts
+    /// with ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_wait_percent: Option<u8>,
-    /// How the simulator served switches whose ports share a buffer: no part of the result. Modes that
-    /// were never used are left out.
+    /// How the simulator served switches whose ports share a buffer: no part of the result. Modes
+    /// that were never used are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub engine: BTreeMap<String, u64>,
 }
@@ -302,8 +303,8 @@ impl Decisions {
         part(self.both + self.neither, all)
     }
 
-    /// The part of the packets that the ideal marker marks which the scheme marks too; `None` if there is
-    /// none.
+    /// The part of the packets that the ideal marker marks which the scheme marks too; `None` if
+    /// there is none.
     pub fn recall(&self) -> Option<f64> {
         part(self.both, self.both + self.only_ideal)
     }
@@ -356,10 +357,12 @@ pub struct LinkClass {
     pub class: u8,
 }
 
-/// Classes of links that are paused for good, because each waits for the next and the last for the first.
+/// Classes of links that are paused for good, because each waits for the next and the last for the
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// The cycle: the switch at the end of each link holds packets of the class that wait for the next.
+    /// The cycle: the switch at the end of each link holds packets of the class that wait for the
+    /// next.
     pub cycle: Vec<LinkClass>,
     /// Others that wait for one of the cycle, directly or not.
     pub behind: Vec<LinkClass>,
@@ -452,7 +455,8 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Flows of the network that have started and are not finished, or flows that are active at a port.
+    /// Flows of the network that have started and are not finished, or flows that are active at a
+    /// port.
     ActiveFlows,
     /// DCTCP's or DCQCN's estimate of congestion, from 0 to 1.
     Alpha,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// What holds the files of scenarios: a disk, an archive, memory.
 pub trait Files: Debug + Send + Sync {
-    /// A name of the file that no other file has, and its text of at most `longest` bytes; or why it
-    /// cannot be read.
+    /// A name of the file that no other file has, and its text of at most `longest` bytes; or why
+    /// it cannot be read.
     fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String>;
 
     /// What errors call a file.

@@ -9,8 +9,8 @@ use super::{Experiment, Limits, Scenario};
 /// A line of this separates a scenario from overrides, one a line.
 const SEPARATOR: &str = "\n--set\n";
 
-/// Reads any bytes as a scenario and makes its runs. Whatever they are, that must not panic, and what
-/// is a scenario must resolve to one with the same runs; the error says what did not hold.
+/// Reads any bytes as a scenario and makes its runs. Whatever they are, that must not panic, and
+/// what is a scenario must resolve to one with the same runs; the error says what did not hold.
 pub fn scenario(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     let (text, overrides) = text.split_once(SEPARATOR).unwrap_or((&text, ""));

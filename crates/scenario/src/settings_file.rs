@@ -27,8 +27,8 @@ impl SettingsTable {
         Ok(Self { table: Table::parse(&source)?, loc: Location { source, span: 0..0 } })
     }
 
-    /// Sets all settings of `part` that the table names. It may have the tables `below` as well, and
-    /// no other keys.
+    /// Sets all settings of `part` that the table names. It may have the tables `below` as well,
+    /// and no other keys.
     pub fn fill(&self, part: &mut dyn Parameters, below: &[&str]) -> Result<(), Problem> {
         let fields = part.fields();
         for entry in self.table.entries() {
@@ -68,7 +68,8 @@ impl SettingsTable {
         }
     }
 
-    /// Something that is wrong with the value of a key, or with the table if it does not name the key.
+    /// Something that is wrong with the value of a key, or with the table if it does not name the
+    /// key.
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let loc = self.table.get(key).map_or(&self.loc, |node| &node.loc);
         Problem::new(message).at(loc)

@@ -1,4 +1,5 @@
-//! The file of a live switch: a table `[switch]` for what all ports do, a table `[[port]]` for each.
+//! The file of a live switch: a table `[switch]` for what all ports do, a table `[[port]]` for
+//! each.
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{Setting, Settings};
@@ -11,8 +12,8 @@ use crate::setup::build::{PortSet, check_node, ports_of};
 use crate::text::document::{Node, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
-/// A live switch as its file describes it. What only the switch itself knows is of types of its own:
-/// `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
+/// A live switch as its file describes it. What only the switch itself knows is of types of its
+/// own: `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
 #[derive(Debug)]
 pub struct SwitchFile<'a, O, P> {
     /// Which packets are marked.

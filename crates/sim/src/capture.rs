@@ -165,7 +165,8 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
-/// A packet of the one flow that is traced: what a trace needs of it, and no more, since every copy counts.
+/// A packet of the one flow that is traced: what a trace needs of it, and no more, since every copy
+/// counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
     /// When it begins to leave.

@@ -20,8 +20,8 @@ pub(crate) struct Connection {
     phase: Phase,
     /// Whether it is measured how long the flow waits at its host.
     pub(crate) is_measured: bool,
-    /// How far each end is in the stream when it has to take note: at the end of the flow while that is
-    /// waited for, never after that, and always at the source of a flow that is over.
+    /// How far each end is in the stream when it has to take note: at the end of the flow while
+    /// that is waited for, never after that, and always at the source of a flow that is over.
     pub(crate) phase_ends: [u64; 2],
     /// When the timer of each end runs out next, as far as the table of timers knows.
     pub(crate) armed: [Time; 2],

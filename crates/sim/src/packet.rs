@@ -57,7 +57,8 @@ pub(crate) enum Side {
 pub(crate) struct Packet {
     /// What ports read: its flow is the end that it goes to.
     pub(crate) pkt: Pkt,
-    /// Where the rest of its route begins in the table of routes, behind the link that it takes next.
+    /// Where the rest of its route begins in the table of routes, behind the link that it takes
+    /// next.
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,

@@ -11,8 +11,8 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// At most `most` parts with about as many links each: neighbouring switches with hosts together, and a
-    /// switch without hosts beside its neighbours, if they are all of one part.
+    /// At most `most` parts with about as many links each: neighbouring switches with hosts
+    /// together, and a switch without hosts beside its neighbours, if they are all of one part.
     pub(crate) fn new(network: &Network, most: usize) -> Self {
         const NONE: u16 = u16::MAX;
         let mut links = vec![0_u64; network.nodes() as usize];

@@ -31,8 +31,8 @@ pub struct Outcome {
     pub ports: Vec<Option<PortStats>>,
     /// How each class of a link was paused that was: by link, then by class.
     pub pauses: Vec<ClassPauses>,
-    /// Links that wait for each other for good at the end. Nobody can leave a deadlock, so that one that
-    /// came about earlier is among them.
+    /// Links that wait for each other for good at the end. Nobody can leave a deadlock, so that one
+    /// that came about earlier is among them.
     pub deadlocks: Vec<Deadlock>,
     /// Totals.
     pub tally: Tally,
@@ -69,8 +69,9 @@ pub struct Status {
     pub finished: u32,
 }
 
-/// A run reports its status each time it has made this many steps, which are buckets of time: from a
-/// millisecond of work, with buckets of 200 ns, to half a second in a busy network with long ones.
+/// A run reports its status each time it has made this many steps, which are buckets of time: from
+/// a millisecond of work, with buckets of 200 ns, to half a second in a busy network with long
+/// ones.
 const STEPS_PER_STATUS: u32 = 1 << 8;
 
 /// Runs a setup. It ends early, with what is finished, once `interrupt` is set.
@@ -94,7 +95,8 @@ pub fn run_watched(
     run_on::<BucketEngine>(setup, interrupt, None, report)
 }
 
-/// Runs a setup on one thread and captures some of its links. The capture does not change the outcome.
+/// Runs a setup on one thread and captures some of its links. The capture does not change the
+/// outcome.
 pub fn run_captured<W: Write>(
     setup: &Setup,
     interrupt: &AtomicBool,
@@ -156,8 +158,8 @@ fn run_on<E: Engine>(
         if engine.has_finished(setup.stop.finished) {
             break End::Finished;
         }
-        // Every engine asks this as of the beginning of a bucket, and that of the last one may have been
-        // passed by looking.
+        // Every engine asks this as of the beginning of a bucket, and that of the last one may have
+        // been passed by looking.
         let still = engine.plan().begin_of_bucket(engine.now()) - engine.progress_at();
         let is_stalled = still > setup.stop.stalled && engine.tally().live > 0;
         if progress == Progress::Silent || is_stalled {
@@ -338,8 +340,8 @@ mod tests {
         fn write(&mut self, _now: Time) {}
     }
 
-    /// The fast engine serves a port for many packets before it serves the next one, which marks and
-    /// drops them: a capture shows them as they were.
+    /// The fast engine serves a port for many packets before it serves the next one, which marks
+    /// and drops them: a capture shows them as they were.
     #[test]
     fn a_capture_is_the_same_on_both_engines() {
         fn captured<E: Engine>(setup: &Setup) -> (Outcome, Notes) {

@@ -26,23 +26,24 @@ pub struct Setup {
     pub network: Network,
     /// What the hosts send, by start time.
     pub flows: Vec<Flow>,
-    /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs take
-    /// too. Empty: by hash.
+    /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs
+    /// take too. Empty: by hash.
     pub paths: Vec<u32>,
-    /// Flows that are sent as messages with think times, by number and in rising order; the others are sent
-    /// without a pause.
+    /// Flows that are sent as messages with think times, by number and in rising order; the others
+    /// are sent without a pause.
     pub think_times: Vec<(u32, ThinkTime)>,
     /// Pings, which are no flows.
     pub probes: Vec<Probe>,
     /// The ports of the switches.
     pub switch: Ports,
-    /// A scheme that is not part of the library, which the ports of the switches have in the place of their
-    /// own.
+    /// A scheme that is not part of the library, which the ports of the switches have in the place
+    /// of their own.
     pub custom: Option<Arc<dyn custom::Make>>,
-    /// How switches hold back the nodes before them, if they do so otherwise than by a lossless buffer.
+    /// How switches hold back the nodes before them, if they do so otherwise than by a lossless
+    /// buffer.
     pub flow_control: Option<flow_control::Config>,
-    /// The ports of the hosts. `None`: queues as the transports' `qdisc` has them, for each connection (`fq`), or
-    /// ideal ones, first in, first out, without a limit (`fifo`).
+    /// The ports of the hosts. `None`: queues as the transports' `qdisc` has them, for each
+    /// connection (`fq`), or ideal ones, first in, first out, without a limit (`fifo`).
     pub nic: Option<Ports>,
     /// What the hosts speak. A flow of group `n` uses the transport with that number, or the last.
     pub transports: Vec<Transport>,
@@ -64,8 +65,8 @@ pub struct Setup {
     pub stop: Stop,
     /// The seed of everything random.
     pub seed: u64,
-    /// How many threads work on the run, if the network has as many switches with hosts. The outcome does
-    /// not depend on it.
+    /// How many threads work on the run, if the network has as many switches with hosts. The
+    /// outcome does not depend on it.
     pub threads: NonZeroUsize,
 }
 
@@ -169,11 +170,11 @@ choices! {
 }
 
 settings! {
-    /// What the receiving host adds to the delay of each packet of a flow: processing in the stack, a
-    /// hypervisor or a load balancer. It spreads the round-trip times of flows.
+    /// What the receiving host adds to the delay of each packet of a flow: processing in the stack,
+    /// a hypervisor or a load balancer. It spreads the round-trip times of flows.
     pub struct HostDelay {
-        /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A fitted
-        /// distribution is a list of its quantiles.
+        /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A
+        /// fitted distribution is a list of its quantiles.
         pub values: Vec<Span> = Vec::new(),
         /// Which packets are delayed.
         pub packets: Delayed = Delayed::Data,
@@ -191,22 +192,22 @@ choices! {
 }
 
 settings! {
-    /// How a host takes packets in, after its host delay: when its network card raises an interrupt, what
-    /// is merged then, and how long the stack takes. All of it is off by default. Packets of DCQCN, which a
-    /// card handles itself, and pause frames are not concerned.
+    /// How a host takes packets in, after its host delay: when its network card raises an
+    /// interrupt, what is merged then, and how long the stack takes. All of it is off by default.
+    /// Packets of DCQCN, which a card handles itself, and pause frames are not concerned.
     pub struct HostReceive {
-        /// Receive offload: segments of a connection that came in a row are merged up to this much payload,
-        /// or `none`. Only those of one interrupt are. Linux: 64KiB.
+        /// Receive offload: segments of a connection that came in a row are merged up to this much
+        /// payload, or `none`. Only those of one interrupt are. Linux: 64KiB.
         pub gro: Option<Bytes> = None,
-        /// How long after the first packet an interrupt is raised at the latest (`rx-usecs` of ethtool). 0:
-        /// at once.
+        /// How long after the first packet an interrupt is raised at the latest (`rx-usecs` of
+        /// ethtool). 0: at once.
         pub interrupt_delay: Span = Span::ZERO,
         /// How many packets raise an interrupt at once (`rx-frames` of ethtool), or `none`.
         pub interrupt_frames: Option<u32> = None,
         /// How long a packet, or what was merged, takes through the stack.
         pub packet_time: Span = Span::ZERO,
-        /// How much longer it may take: drawn for each, evenly up to this, from a stream of the host's own.
-        /// Packets of a connection do not overtake each other.
+        /// How much longer it may take: drawn for each, evenly up to this, from a stream of the
+        /// host's own. Packets of a connection do not overtake each other.
         pub jitter: Span = Span::ZERO,
     }
 }
@@ -285,8 +286,8 @@ impl Setup {
         Ok(Routes::new(&self.network)?.with_ecmp(self.ecmp))
     }
 
-    /// The links that packets of a flow take which has a connection of its own, by the [`routes`](Self::routes) of
-    /// this setup.
+    /// The links that packets of a flow take which has a connection of its own, by the
+    /// [`routes`](Self::routes) of this setup.
     ///
     /// # Panics
     ///
@@ -306,8 +307,8 @@ impl Setup {
         Ok(path)
     }
 
-    /// A run of these flows with all else as usual: FIFO ports of 300 KB that mark above 65 packets,
-    /// DCTCP on connections that are open already, and seed 1.
+    /// A run of these flows with all else as usual: FIFO ports of 300 KB that mark above 65
+    /// packets, DCTCP on connections that are open already, and seed 1.
     ///
     /// # Panics
     ///
@@ -519,9 +520,9 @@ impl Setup {
         spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
     }
 
-    /// Whether a decision at one port of a switch depends on what happened at its others, because they
-    /// share a pool that limits them or that the scheme reads, or hold back the same neighbours. A host has
-    /// only one port.
+    /// Whether a decision at one port of a switch depends on what happened at its others, because
+    /// they share a pool that limits them or that the scheme reads, or hold back the same
+    /// neighbours. A host has only one port.
     pub(crate) fn has_coupled_ports(&self) -> bool {
         use buffer::Config::{PerPort, PerQueue, Unlimited};
         let is_shared = !matches!(self.switch.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));

@@ -233,8 +233,8 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     assert_eq!((broken.end, broken.tally.broken), (End::Finished, 1));
 }
 
-/// Four switches in a ring, and flows from each over the next to the one after it: every link of the ring
-/// waits for the next one.
+/// Four switches in a ring, and flows from each over the next to the one after it: every link of
+/// the ring waits for the next one.
 #[test]
 fn switches_that_pause_each_other_for_good_are_diagnosed() {
     let (rate, delay) = (Rate::from_gbps(10), Span::from_us(1));

@@ -1,5 +1,5 @@
-//! BFC in whole runs: what theory says of its queues and of the time that its links are idle, and whom its
-//! pauses do not stop.
+//! BFC in whole runs: what theory says of its queues and of the time that its links are idle, and
+//! whom its pauses do not stop.
 
 #![expect(clippy::cast_precision_loss, reason = "shares of small numbers")]
 
@@ -53,11 +53,12 @@ fn until(whole: &Setup, at: Time) -> Outcome {
     run(&Setup { stop, ..whole.clone() })
 }
 
-/// A queue that is filled `a` times as fast as it drains is paused a round trip `H` of its link after
-/// it got too long, with all of what is on its way flagged: when the last of that leaves, it is empty, and
-/// stays so for another `H`. All that is the same whether each flow has a queue or all share one. It fills for `1 / (a - 1)`, overshoots for 1, drains for `a`, and idles
-/// for 1, all in `H`, since its threshold is what it drains in `H`. So the link is idle for
-/// `1 / (2 + a + 1 / (a - 1))` of the time, and the queue is `a` times its threshold at most.
+/// A queue that is filled `a` times as fast as it drains is paused a round trip `H` of its link
+/// after it got too long, with all of what is on its way flagged: when the last of that leaves, it
+/// is empty, and stays so for another `H`. All that is the same whether each flow has a queue or
+/// all share one. It fills for `1 / (a - 1)`, overshoots for 1, drains for `a`, and idles for 1,
+/// all in `H`, since its threshold is what it drains in `H`. So the link is idle for `1 / (2 + a +
+/// 1 / (a - 1))` of the time, and the queue is `a` times its threshold at most.
 #[test]
 fn synchronised_flows_leave_the_link_idle_as_theory_says() {
     for (count, takes) in
@@ -89,9 +90,9 @@ fn synchronised_flows_leave_the_link_idle_as_theory_says() {
             (f64::from(pauses) / expected - 1.0).abs() < 0.03,
             "{count} flows: {pauses} pauses, not {expected:.1}"
         );
-        // 130 KB are what the link sends in a round trip: the peak of each queue. If a flow may take a queue
-        // whose own flow has nothing there at the moment, the second shares that of the first, whose first
-        // packet has left when it comes.
+        // 130 KB are what the link sends in a round trip: the peak of each queue. If a flow may
+        // take a queue whose own flow has nothing there at the moment, the second shares that of
+        // the first, whose first packet has left when it comes.
         let peak = match takes {
             Takes::Empty => 130_000.0 * a,
             Takes::Unkept => 130_000.0,
@@ -115,8 +116,8 @@ fn a_flow_alone_is_not_paused() {
     assert_eq!(took, expected);
 }
 
-/// Host 0 sends to hosts 2 and 3 over the same link. Host 1 sends to host 2 too: the flow that both share
-/// is paused, the one beside it is not.
+/// Host 0 sends to hosts 2 and 3 over the same link. Host 1 sends to host 2 too: the flow that both
+/// share is paused, the one beside it is not.
 #[test]
 fn a_pause_stops_one_flow_of_a_host_and_no_other() {
     let config = star::Config {
@@ -139,13 +140,15 @@ fn a_pause_stops_one_flow_of_a_host_and_no_other() {
     };
     let up = Network::reverse(link_to(&whole.network, 0)).index();
     assert!(after.links[up].pauses > 50, "{}", after.links[up].pauses);
-    // The link of host 0 is shared by what is paused at times and what is not: together they fill it.
+    // The link of host 0 is shared by what is paused at times and what is not: together they fill
+    // it.
     let of_host = (after.links[up].bytes - before.links[up].bytes) as f64 * 8.0 / 0.02 / 40e9;
     assert!(of_host > 0.99, "{of_host}");
     assert!(to(3) > 0.5, "{}", to(3));
 }
 
-/// Three switches in a row: the last one pauses a queue of the one before, and that pauses the host.
+/// Three switches in a row: the last one pauses a queue of the one before, and that pauses the
+/// host.
 #[test]
 fn pauses_go_back_hop_by_hop() {
     let mut network = Network::new(4, 2);
@@ -168,7 +171,8 @@ fn pauses_go_back_hop_by_hop() {
     assert!(outcome.links[between.index()].pauses > 0);
     let up = |host| Network::reverse(link_to(&whole.network, host)).index();
     assert!(outcome.links[up(0)].pauses > 0);
-    // Host 1's flow crosses the link between the switches, beside the paused queue, with at least its share.
+    // Host 1's flow crosses the link between the switches, beside the paused queue, with at least
+    // its share.
     let took = outcome.flows[2].completion(&whole.flows[2]);
     let took = took.expect("it is finished");
     let alone = RATE.time_for(PACKET + 62) * 4_000;

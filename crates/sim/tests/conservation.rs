@@ -28,8 +28,8 @@ fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
     (came, went)
 }
 
-/// Stops long after the flows are over, when nothing is in flight any more. Another flow, which would
-/// begin later still, keeps the run from ending with them.
+/// Stops long after the flows are over, when nothing is in flight any more. Another flow, which
+/// would begin later still, keeps the run from ending with them.
 fn with_silence_at_the_end(mut setup: Setup) -> Setup {
     setup.stop = Stop { at: Time::from_secs(60), ..Stop::default() };
     setup.flows.push(flow(Time::from_secs(90), 0, 1, 1));
@@ -81,8 +81,8 @@ fn every_packet_is_delivered_or_dropped_once() {
     assert!(dropped > 20 && again > 20, "{dropped} {again}");
 }
 
-/// Without losses the links carry each byte of each flow once, a header for each packet, and an answer
-/// for each packet.
+/// Without losses the links carry each byte of each flow once, a header for each packet, and an
+/// answer for each packet.
 #[test]
 fn links_carry_each_byte_once() {
     let mut dice = Dice::new(3);

@@ -86,7 +86,8 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     if fast.tally != slow.tally {
         return Some(format!("tally: {:?} against {:?}", fast.tally, slow.tally));
     }
-    // A stall is noticed when the engine looks, and only the reference engine leaps to the next event.
+    // A stall is noticed when the engine looks, and only the reference engine leaps to the next
+    // event.
     if !matches!(fast.end, End::Stalled(_)) && fast.ended_at != slow.ended_at {
         return Some(format!("ended: {} against {}", fast.ended_at, slow.ended_at));
     }
@@ -104,7 +105,8 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
         ("queues", observed[0].queues == observed[1].queues),
         ("links", observed[0].links == observed[1].links),
         ("flows", observed[0].flows == observed[1].flows),
-        // An engine that waits longer before it notices a stall may have thinned its samples once more.
+        // An engine that waits longer before it notices a stall may have thinned its samples once
+        // more.
         ("series", is_stalled || observed[0].series == observed[1].series),
     ] {
         if !is_same {
@@ -163,8 +165,8 @@ fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     setup
 }
 
-/// Whether hosts have much longer links than switches, whose ports do not depend on each other: then they
-/// are served level by level.
+/// Whether hosts have much longer links than switches, whose ports do not depend on each other:
+/// then they are served level by level.
 fn has_short_links_inside(setup: &Setup) -> bool {
     let network = &setup.network;
     let shortest = |of_hosts: bool| {
@@ -506,8 +508,8 @@ fn messages_wait_for_the_one_before_on_both_engines() {
     assert_eq!(cut[0].tally.live, 1);
 }
 
-/// Runs with so many packets in a bucket that threads are worth it, with ties, drops, pauses, connections that
-/// are used again, and samples.
+/// Runs with so many packets in a bucket that threads are worth it, with ties, drops, pauses,
+/// connections that are used again, and samples.
 #[test]
 fn threads_side_by_side_leave_what_one_leaves() {
     let config = leaf_spine::Config {

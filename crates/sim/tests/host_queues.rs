@@ -1,5 +1,5 @@
-//! The queues of hosts: the order in which packets leave, how much a connection may have waiting, and what
-//! flows of one host do to each other.
+//! The queues of hosts: the order in which packets leave, how much a connection may have waiting,
+//! and what flows of one host do to each other.
 
 mod common;
 
@@ -25,7 +25,8 @@ fn sender(qdisc: Qdisc, window: u32) -> Stack {
     stack
 }
 
-/// These flows over cables of 10 Gb/s so long that no ACK is back within 200 µs, and every packet of host 0.
+/// These flows over cables of 10 Gb/s so long that no ACK is back within 200 µs, and every packet
+/// of host 0.
 fn journal(stack: Stack, flows: Vec<Flow>) -> Vec<(u32, Time, Time)> {
     let mut setup = Setup {
         transports: vec![tcp(stack)],
@@ -57,9 +58,9 @@ fn us(tenths: u64) -> Time {
     Time::from_ns(tenths * 100)
 }
 
-/// Both flows hand over 40 packets at the same time. The first packet finds the card idle and costs no credit. Of
-/// the others each flow, new by then, may send 15,000 bytes: ten packets. Every later turn is worth 3,000 bytes:
-/// two packets.
+/// Both flows hand over 40 packets at the same time. The first packet finds the card idle and costs
+/// no credit. Of the others each flow, new by then, may send 15,000 bytes: ten packets. Every later
+/// turn is worth 3,000 bytes: two packets.
 #[test]
 fn flows_take_turns_of_two_packets_after_their_first_ten() {
     let flows = [1, 2].map(|dst| flow(Time::ZERO, 0, dst, 40 * 1460));
@@ -81,8 +82,8 @@ fn flows_take_turns_of_two_packets_after_their_first_ten() {
     assert_eq!(turns(&packets), [(0, 40), (1, 40)]);
 }
 
-/// A second flow hands over four packets while 31 of the first one wait, which has used up its first credit at
-/// 13.2 µs: the first packet left at 0, and ten others from 1.2 µs on.
+/// A second flow hands over four packets while 31 of the first one wait, which has used up its
+/// first credit at 13.2 µs: the first packet left at 0, and ten others from 1.2 µs on.
 #[test]
 fn a_new_flow_goes_first() {
     let fresh = |start| {
@@ -93,13 +94,15 @@ fn a_new_flow_goes_first() {
     let packets = fresh(us(100));
     assert_eq!(turns(&packets), [(0, 11), (1, 4), (0, 29)]);
     assert_eq!(packets[11].2, us(132));
-    // At 30 µs the 26th packet begins to leave, and the new flow is next, in the middle of a turn of the old one.
+    // At 30 µs the 26th packet begins to leave, and the new flow is next, in the middle of a turn
+    // of the old one.
     let packets = fresh(us(300));
     assert_eq!(turns(&packets), [(0, 26), (1, 4), (0, 14)]);
     assert_eq!(packets[26].2, us(312));
 }
 
-/// When the packets of a flow come into the queue of their host, by the limit of what it may hold there.
+/// When the packets of a flow come into the queue of their host, by the limit of what it may hold
+/// there.
 #[test]
 fn a_sender_that_holds_more_than_its_limit_waits_for_a_packet_to_leave() {
     let came = |limit: u64| {
@@ -113,7 +116,8 @@ fn a_sender_that_holds_more_than_its_limit_waits_for_a_packet_to_leave() {
         let came = packets.iter().map(|&(_, came, _)| came.as_ns() / 100);
         came.collect::<Vec<_>>()
     };
-    // It may send while it holds at most the limit. Below two packets: the third waits until the first has left.
+    // It may send while it holds at most the limit. Below two packets: the third waits until the
+    // first has left.
     assert_eq!(came(2_999), [0, 0, 12, 24, 36, 48]);
     // Equal: the third comes at once, and the fourth when two are left.
     assert_eq!(came(3_000), [0, 0, 0, 12, 24, 36]);
@@ -124,8 +128,8 @@ fn a_sender_that_holds_more_than_its_limit_waits_for_a_packet_to_leave() {
     assert_eq!(came(1 << 20), [0; 6]);
 }
 
-/// A flow whose own card is the bottleneck, with a window of at most 800 KB: the least and the most that waits at a
-/// host of 1 Gb/s that nobody marks, in the steady state.
+/// A flow whose own card is the bottleneck, with a window of at most 800 KB: the least and the most
+/// that waits at a host of 1 Gb/s that nobody marks, in the steady state.
 fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
     let network = tidegate_sim::topology::star::Config {
         hosts: 2,
@@ -155,10 +159,10 @@ fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
     [least.expect("there was time"), bytes.max()]
 }
 
-/// In slow start, which nothing ends, the pacing rate is twice the window per round trip. The limit L is what it sends
-/// in 1/1024 s, and a round trip is 93 µs and the time that L takes at 125 MB/s:
-/// L = 2 · 800 KB / 1024 / (93 µs + L / 125 MB/s), which 436 KB solve. Without a limit all of the window waits but for
-/// the 12 KB that are on their way.
+/// In slow start, which nothing ends, the pacing rate is twice the window per round trip. The limit
+/// L is what it sends in 1/1024 s, and a round trip is 93 µs and the time that L takes at 125 MB/s:
+/// L = 2 · 800 KB / 1024 / (93 µs + L / 125 MB/s), which 436 KB solve. Without a limit all of the
+/// window waits but for the 12 KB that are on their way.
 #[test]
 fn a_flow_alone_holds_what_its_pacing_rate_sends_in_a_millisecond() {
     let [least, most] = own_bottleneck(Qdisc::Fq);
@@ -167,7 +171,8 @@ fn a_flow_alone_holds_what_its_pacing_rate_sends_in_a_millisecond() {
     assert!(least > 780_000, "{least} bytes");
 }
 
-/// Two flows without end of host 0, the second of which begins 5 ms later, and a short one at 20 ms.
+/// Two flows without end of host 0, the second of which begins 5 ms later, and a short one at 20
+/// ms.
 fn shared_card(qdisc: Qdisc) -> Outcome {
     let mut sender = stack("rfc", "dctcp");
     sender.config.qdisc = qdisc;
@@ -197,8 +202,8 @@ fn flows_of_one_host_share_its_card_equally_and_a_short_one_does_not_wait_behind
     let fair = shared_card(Qdisc::Fq);
     let share = fair.observed.fairness().expect("both received something");
     assert!(share > 0.9999, "Jain's index {share}");
-    // Alone it takes 10 packets of 1.2 µs and a way of 22.4 µs. Beside the others the packet on the wire comes
-    // first, and one that is due: as a new flow it has credit for all ten packets.
+    // Alone it takes 10 packets of 1.2 µs and a way of 22.4 µs. Beside the others the packet on the
+    // wire comes first, and one that is due: as a new flow it has credit for all ten packets.
     let time = fair.flows[2].received_at - Time::from_ms(20);
     assert!(time < Span::from_us(35 + 3), "{time}");
     assert!(fair.observed.host_waits[2] <= PACKET, "{:?}", fair.observed.host_waits);

@@ -11,8 +11,8 @@ use tidegate_sim::{Flow, HostId, Outcome, Setup};
 use tidegate_transport::config::TsoSizing;
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
 
-/// A flow without end from a host at 10 Gb/s over a cable of 1 Gb/s. A round trip takes 2 ms, which is 166
-/// packets of the cable, and the window is fixed at 120: the cable is never full.
+/// A flow without end from a host at 10 Gb/s over a cable of 1 Gb/s. A round trip takes 2 ms, which
+/// is 166 packets of the cable, and the window is fixed at 120: the cable is never full.
 fn slow_cable(tso: Option<Size>) -> Setup {
     let network = dumbbell::Config {
         left: 1,
@@ -49,8 +49,8 @@ fn peak(outcome: &Outcome) -> u64 {
 fn segmentation_offload_raises_the_peak_of_a_queue_by_the_burst() {
     let smooth = peak(&run(&slow_cable(None)));
     assert!(smooth <= 2 * 1500, "an ACK lets one packet leave: {smooth} bytes");
-    // 65536 / 1460 = 44 segments are more than a third of the window, which is 40. They come ten times as
-    // fast as they leave: of 40, 36 wait when the last one arrives.
+    // 65536 / 1460 = 44 segments are more than a third of the window, which is 40. They come ten
+    // times as fast as they leave: of 40, 36 wait when the last one arrives.
     let bursty = peak(&run(&slow_cable(Some(Size::Bytes(Bytes::from_kib(64))))));
     assert!(
         (35 * 1500..=37 * 1500).contains(&bursty),

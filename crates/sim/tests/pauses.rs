@@ -1,5 +1,5 @@
-//! Pauses by class (IEEE 802.1Qbb) in whole runs: whom they stop, whom they do not, and when they hold
-//! each other for good.
+//! Pauses by class (IEEE 802.1Qbb) in whole runs: whom they stop, whom they do not, and when they
+//! hold each other for good.
 
 #![expect(clippy::cast_precision_loss, reason = "shares of small numbers")]
 
@@ -20,9 +20,9 @@ const RDMA: u8 = 3;
 const TCP: u8 = 1;
 const QUEUES: &str = "dwrr quanta=1500,1500,1500,1500";
 
-/// Hosts 0 and 1 behind one switch, 2 to 4 behind another, and a cable between them. Hosts 0 and 2 send
-/// to host 4 by RDMA, whose link is too slow for both, so that the second switch pauses the class. Host 0
-/// also speaks TCP to host 3.
+/// Hosts 0 and 1 behind one switch, 2 to 4 behind another, and a cable between them. Hosts 0 and 2
+/// send to host 4 by RDMA, whose link is too slow for both, so that the second switch pauses the
+/// class. Host 0 also speaks TCP to host 3.
 fn two_classes(nic: &str) -> Setup {
     let mut network = Network::new(5, 2);
     let (left, right) = (network.switch(0), network.switch(1));
@@ -83,8 +83,8 @@ fn cable(setup: &Setup) -> LinkId {
     LinkId(found.0 as u32)
 }
 
-/// RDMA fills its receiver's link. On the cable its class is paused for a part of the time, and TCP has
-/// all that it leaves, half of the cable at least, which is its share by quanta.
+/// RDMA fills its receiver's link. On the cable its class is paused for a part of the time, and TCP
+/// has all that it leaves, half of the cable at least, which is its share by quanta.
 #[test]
 fn a_class_that_is_not_paused_keeps_its_share() {
     let setup = two_classes(QUEUES);
@@ -113,8 +113,8 @@ fn a_card_with_one_queue_stops_with_any_class() {
     assert_eq!(outcome.tally.dropped, 0);
 }
 
-/// TCP senders with large windows on a ring of five switches, each to the host two switches on, in a class
-/// of their own; and one flow in another class on the same way.
+/// TCP senders with large windows on a ring of five switches, each to the host two switches on, in
+/// a class of their own; and one flow in another class on the same way.
 fn stuck_ring() -> Setup {
     let network = ring(5, RATE, DELAY);
     let mut flows: Vec<Flow> = (0..5)
@@ -143,7 +143,8 @@ fn a_ring_whose_pauses_hold_each_other_is_found() {
     let [Deadlock { cycle, behind, since }] = &outcome.deadlocks[..] else {
         panic!("{:?}", outcome.deadlocks);
     };
-    // The links round the ring, in the direction of the flows, each into the switch that the next leaves.
+    // The links round the ring, in the direction of the flows, each into the switch that the next
+    // leaves.
     assert_eq!(cycle.len(), 5);
     for (place, LinkClass { link, class }) in cycle.iter().enumerate() {
         let next = cycle[(place + 1) % 5].link;

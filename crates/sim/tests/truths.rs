@@ -128,8 +128,8 @@ fn a_lone_ping_takes_the_time_of_its_frames() {
     }
 }
 
-/// The mean and the longest queue of 8 senders into one at 10 Gb/s, in packets without the one on the
-/// wire, of which half is left on average.
+/// The mean and the longest queue of 8 senders into one at 10 Gb/s, in packets without the one on
+/// the wire, of which half is left on average.
 fn queue_of_eight(profile: &str) -> (f64, f64) {
     let rule = window::dctcp::Config::profile(profile).expect("the profile is known");
     let mut host = stack("tcn-micro", "dctcp");
@@ -151,8 +151,8 @@ fn queue_of_eight(profile: &str) -> (f64, f64) {
     (mean - 0.5, longest)
 }
 
-/// With K = 65 packets and one ACK a packet, the simulator of the TCN authors has a mean queue of 61.9
-/// to 62.1 packets and never more than 74 once it is steady.
+/// With K = 65 packets and one ACK a packet, the simulator of the TCN authors has a mean queue of
+/// 61.9 to 62.1 packets and never more than 74 once it is steady.
 #[test]
 fn dctcp_keeps_its_queue_around_the_threshold() {
     let (mean, longest) = queue_of_eight("ns2");
@@ -187,8 +187,8 @@ fn utilisation_of_ecn_star(threshold: &str) -> f64 {
     sent[0] / (0.1 * 10e9 / 8.0)
 }
 
-/// Halving a window of C·RTT + K leaves at least C·RTT in flight if K is C·RTT; with no queue to live
-/// on, the window goes from half of C·RTT to all of it and back: three quarters on average.
+/// Halving a window of C·RTT + K leaves at least C·RTT in flight if K is C·RTT; with no queue to
+/// live on, the window goes from half of C·RTT to all of it and back: three quarters on average.
 #[test]
 fn ecn_star_needs_a_queue_of_one_bandwidth_delay_product() {
     let full = utilisation_of_ecn_star("125KB");
@@ -197,9 +197,9 @@ fn ecn_star_needs_a_queue_of_one_bandwidth_delay_product() {
     assert_near("without a queue", bare, 0.75, 0.04);
 }
 
-/// DiffECN's preliminary experiment: four senders whose applications ask for 25, 13, 5 and 5 Gb/s of a
-/// 40 Gb/s link, the first two before the others. Here things begin sooner after one another. Returns the
-/// rates that they get with two flows and with four.
+/// DiffECN's preliminary experiment: four senders whose applications ask for 25, 13, 5 and 5 Gb/s
+/// of a 40 Gb/s link, the first two before the others. Here things begin sooner after one another.
+/// Returns the rates that they get with two flows and with four.
 fn preliminary_experiment(marks: &str, schedules: &str) -> [Vec<f64>; 2] {
     let network = star_topology::Config {
         hosts: 5,
@@ -239,8 +239,8 @@ fn limited_applications_get_their_max_min_shares() {
     }
 }
 
-/// With one threshold for the port, the second flow falls to 12 Gb/s when the small ones come: the marks
-/// meet all alike (DiffECN, figure 3).
+/// With one threshold for the port, the second flow falls to 12 Gb/s when the small ones come: the
+/// marks meet all alike (DiffECN, figure 3).
 #[test]
 fn a_threshold_for_the_port_takes_from_flows_that_ask_for_little() {
     let [two, four] = preliminary_experiment("port-red threshold=23800B", "fifo");
@@ -252,9 +252,9 @@ fn a_threshold_for_the_port_takes_from_flows_that_ask_for_little() {
     assert_near("the small ones", four[2] + four[3], 10.0, 0.02);
 }
 
-/// Queues that are offered twice what they can send end at αB / (1 + Mα) bytes each: the longest waits
-/// of tiny packets show it, within the packet on the wire, the one that does not fit, and what one that
-/// leaves another queue adds to the threshold.
+/// Queues that are offered twice what they can send end at αB / (1 + Mα) bytes each: the longest
+/// waits of tiny packets show it, within the packet on the wire, the one that does not fit, and
+/// what one that leaves another queue adds to the threshold.
 #[test]
 fn overloaded_queues_end_at_the_dynamic_threshold() {
     for (alpha, ratio, queues) in [("1", 1.0, 1), ("1", 1.0, 2), ("1/2", 0.5, 3), ("4", 4.0, 2)] {
@@ -334,8 +334,9 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
             let expected = ideal::completion(&network, &path, bytes, framing);
             let took = outcome.flows[0].completion(&flow);
             assert_eq!(took, Some(expected), "{bytes} bytes to host {dst}");
-            // Each packet is answered at once, by a packet of 40 bytes. That of a short last packet may
-            // have to wait for the one before it on a slow link, for less than its transmission.
+            // Each packet is answered at once, by a packet of 40 bytes. That of a short last packet
+            // may have to wait for the one before it on a slow link, for less than its
+            // transmission.
             let back = ideal::transit(&network, &path, 40);
             let slowest = network.bottleneck(&path).expect("it is not empty").time_for(40);
             let acknowledged = outcome.flows[0].acknowledged(&flow);

@@ -209,7 +209,8 @@ fn wireshark_reads_a_marked_exchange_as_it_happened() {
     assert_sound(&whole, exchange.len());
 }
 
-/// The packets of a real connection over a path that marks and loses some of them, as they enter it.
+/// The packets of a real connection over a path that marks and loses some of them, as they enter
+/// it.
 fn transfer(seed: u64) -> Vec<(u32, Segment)> {
     const DELAY: Span = Span::from_us(20);
     let mut rng = Rng::new(seed, 0);

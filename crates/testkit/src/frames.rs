@@ -1,5 +1,5 @@
-//! Any frames through the live switch on devices in memory: nothing stops it, nothing is lost without
-//! a reason, and nothing but the two ECN bits and their checksum changes.
+//! Any frames through the live switch on devices in memory: nothing stops it, nothing is lost
+//! without a reason, and nothing but the two ECN bits and their checksum changes.
 
 use tidegate_live::config::PortSettings;
 use tidegate_live::device::memory::Memory;

@@ -59,8 +59,8 @@ pub fn run(
         .map_err(|violation| of_parts(violation.to_string()))
 }
 
-/// Takes two ends of a connection from the first bytes and operations from the rest. The error names
-/// the operation and what did not hold after it.
+/// Takes two ends of a connection from the first bytes and operations from the rest. The error
+/// names the operation and what did not hold after it.
 pub fn transport(bytes: &[u8]) -> Result<(), String> {
     let (ends, ops) = connection::decode(bytes);
     connection::check(&ends, &ops).map_err(|problem| format!("{problem}\n{ends:?}"))
@@ -71,8 +71,8 @@ pub fn frames(bytes: &[u8]) -> Result<(), String> {
     frames::check(bytes)
 }
 
-/// Reads `bytes` as flow sizes, as a list of flows and as settings. What can be read must work and read
-/// back; the error names what did not.
+/// Reads `bytes` as flow sizes, as a list of flows and as settings. What can be read must work and
+/// read back; the error names what did not.
 pub fn workload(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(distribution) = Distribution::parse(&text) {

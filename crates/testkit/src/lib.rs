@@ -1,7 +1,7 @@
 //! What the dataplane, the transports and the live switch are tested with.
 //!
-//! - [`vector`] runs the golden vectors of `testdata/`: timed operations and expected answers, worked
-//!   out by hand from the papers.
+//! - [`vector`] runs the golden vectors of `testdata/`: timed operations and expected answers,
+//!   worked out by hand from the papers.
 //! - [`ops`] drives a port with any sequence of operations and checks every invariant after each,
 //!   against a model of its own.
 //! - [`connection`] does the same to two endpoints of a connection and the network between them.

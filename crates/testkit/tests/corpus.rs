@@ -1,5 +1,5 @@
-//! The inputs that fuzzing has kept because they cover all that it covers, and mutations of them, on any
-//! toolchain: a thousand for each target, or as many as it takes in `TIDEGATE_FUZZ_SECONDS`.
+//! The inputs that fuzzing has kept because they cover all that it covers, and mutations of them,
+//! on any toolchain: a thousand for each target, or as many as it takes in `TIDEGATE_FUZZ_SECONDS`.
 
 #![expect(
     clippy::unwrap_used,
@@ -39,8 +39,8 @@ impl Bound {
     }
 }
 
-/// Calls `target` with every input that is kept for it, then with what is made of them. The order is the
-/// same each time, so what fails once fails again.
+/// Calls `target` with every input that is kept for it, then with what is made of them. The order
+/// is the same each time, so what fails once fails again.
 fn explore(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = fs::read_dir(folder.join(name)).unwrap();

@@ -1,23 +1,23 @@
 //! How far WFQ strays from the fluid server, and that it is no further than can be proved.
 //!
-//! A queue of weight `w` whose packets have up to `L` bytes has packets worth up to `m = L / w`. Let
-//! `W` be the sum of all weights, `M` the sum of all `m`, and `S` what a queue has been sent. Times are in
-//! bytes of the link.
+//! A queue of weight `w` whose packets have up to `L` bytes has packets worth up to `m = L / w`.
+//! Let `W` be the sum of all weights, `M` the sum of all `m`, and `S` what a queue has been sent.
+//! Times are in bytes of the link.
 //!
-//! Queues `i` and `j`, both backlogged from the start. When a packet of `i` is picked, its stamp
-//! is at most that of the head of `j`. Stamps count the service since the queue's start, which is the
+//! Queues `i` and `j`, both backlogged from the start. When a packet of `i` is picked, its stamp is
+//! at most that of the head of `j`. Stamps count the service since the queue's start, which is the
 //! virtual time at which it became active, so `S_i/w_i − S_j/w_j ≤ m_j + start_j − start_i`. With
 //! the self clock both starts are 0. With the authors' clock they are up to `M − m_j` apart. The
-//! fluid server gives `i` the share `w_i/W` of what was sent, and summing over all `j` bounds the lag
-//! behind it: `w_i (1 − w_i/W)` times `m_i` for the self clock, times `M` for the authors'.
+//! fluid server gives `i` the share `w_i/W` of what was sent, and summing over all `j` bounds the
+//! lag behind it: `w_i (1 − w_i/W)` times `m_i` for the self clock, times `M` for the authors'.
 //!
-//! Queue `i`, active since time `a` amid any traffic. Its first stamp is counted from `V`. Those
-//! of `j` that are picked while `i` waits end at or before that of the head of `i`, and are counted
+//! Queue `i`, active since time `a` amid any traffic. Its first stamp is counted from `V`. Those of
+//! `j` that are picked while `i` waits end at or before that of the head of `i`, and are counted
 //! from `V − m_j` on with the self clock, from `V − M − m_j` on with the authors', because waiting
-//! stamps cover all from the smallest to `V` (see `wfq.rs`). So `S_j/w_j ≤ S_i/w_i + m_i + m_j`, plus `M`
-//! for the authors'. Summed over all `j`, with one packet on the wire at `a`, this bounds how far `i`
-//! falls behind the rate `w_i/W`, which the fluid server never falls below. (The fluid server may
-//! give more, when others are idle. How far WFQ is behind that is not bounded here.)
+//! stamps cover all from the smallest to `V` (see `wfq.rs`). So `S_j/w_j ≤ S_i/w_i + m_i + m_j`,
+//! plus `M` for the authors'. Summed over all `j`, with one packet on the wire at `a`, this bounds
+//! how far `i` falls behind the rate `w_i/W`, which the fluid server never falls below. (The fluid
+//! server may give more, when others are idle. How far WFQ is behind that is not bounded here.)
 
 use std::collections::VecDeque;
 

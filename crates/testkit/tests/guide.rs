@@ -111,8 +111,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Runs a command of the guide. Its program goes to a place of its own: in the tests' own one it would
-/// take the place of theirs.
+/// Runs a command of the guide. Its program goes to a place of its own: in the tests' own one it
+/// would take the place of theirs.
 fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
     let mut words = command.split_whitespace();
     let ours = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -1,7 +1,7 @@
-//! The state of a port of 8 queues is below 1 KiB, also with thresholds that differ by queue and with
-//! any division of the queues into groups. All of it counts: scheme, scheduler, queues, links and
-//! counters, on the heap and off it. Only the slots of waiting packets do not: a new port has none,
-//! and allocates nothing else later.
+//! The state of a port of 8 queues is below 1 KiB, also with thresholds that differ by queue and
+//! with any division of the queues into groups. All of it counts: scheme, scheduler, queues, links
+//! and counters, on the heap and off it. Only the slots of waiting packets do not: a new port has
+//! none, and allocates nothing else later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

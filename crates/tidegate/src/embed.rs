@@ -1,5 +1,5 @@
-//! What programs need that have Tidegate inside, such as the Python package: scenarios from names and texts,
-//! their runs with or without a folder, and whole commands with what they print.
+//! What programs need that have Tidegate inside, such as the Python package: scenarios from names
+//! and texts, their runs with or without a folder, and whole commands with what they print.
 //!
 //! It is the command line's own code, so that the same scenario and seed give the same bytes.
 
@@ -80,7 +80,8 @@ pub struct Custom<'a> {
 }
 
 impl Study {
-    /// The scenario of a file, of the program, or of a published figure. Errors are what the command line says.
+    /// The scenario of a file, of the program, or of a published figure. Errors are what the
+    /// command line says.
     pub fn named(name: &str, overrides: &[String]) -> Result<Self, String> {
         let scenario = source::read(name, overrides).map_err(|error| error.to_string())?;
         Self::new(name, scenario, overrides, None)
@@ -141,8 +142,8 @@ impl Study {
         texts
     }
 
-    /// Runs what the folder lacks. `None` if `interrupt` was set: what is finished is then in the folder, if
-    /// there is one.
+    /// Runs what the folder lacks. `None` if `interrupt` was set: what is finished is then in the
+    /// folder, if there is one.
     pub fn run(
         &self,
         options: &Options<'_>,
@@ -380,8 +381,8 @@ pub struct Called {
     pub error: Option<String>,
 }
 
-/// Somebody who has a command carried out. Commands of one process come one after the other: what a caller says and
-/// does reaches its own command and no other.
+/// Somebody who has a command carried out. Commands of one process come one after the other: what a
+/// caller says and does reaches its own command and no other.
 #[derive(Debug)]
 pub struct Caller {
     number: u64,
@@ -419,8 +420,8 @@ impl Caller {
         Self { number: NEXT.fetch_add(1, Ordering::Relaxed), has_given_up: AtomicBool::new(false) }
     }
 
-    /// Carries out a command whose output goes to the caller; the first word is the program's name. Those that
-    /// serve real packets are for the program alone.
+    /// Carries out a command whose output goes to the caller; the first word is the program's name.
+    /// Those that serve real packets are for the program alone.
     pub fn call(&self, words: &[OsString]) -> Called {
         let Some(_turn) = self.turn() else {
             return Called {

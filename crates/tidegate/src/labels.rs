@@ -1,4 +1,5 @@
-//! Labels in few columns: what is the same in all of them is left out first, what distinguishes them stays.
+//! Labels in few columns: what is the same in all of them is left out first, what distinguishes
+//! them stays.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +8,9 @@ use crate::markdown::width;
 /// In place of what is left out.
 const LEFT_OUT: &str = "…";
 
-/// The labels in at most `most` columns each, as far as leaving out what they have in common achieves
-/// it: first what all of them have, then of each that is still longer what another one has too. Labels
-/// that differ stay different.
+/// The labels in at most `most` columns each, as far as leaving out what they have in common
+/// achieves it: first what all of them have, then of each that is still longer what another one has
+/// too. Labels that differ stay different.
 pub(crate) fn shortened(labels: &[&str], most: usize) -> Vec<String> {
     let whole = labels.iter().map(|label| String::from(*label));
     let mut found = whole.collect::<Vec<_>>();
@@ -103,8 +104,8 @@ fn without_shared_words(labels: &[Vec<&str>], found: &[String], most: usize) -> 
     labels.iter().zip(found).map(shorten).collect()
 }
 
-/// Those that are too long without as many of their last words as it takes, if another label has each
-/// of them too.
+/// Those that are too long without as many of their last words as it takes, if another label has
+/// each of them too.
 fn without_shared_tails(labels: &[Vec<&str>], found: &[String], most: usize) -> Vec<String> {
     let shorten = |(label, found): (&Vec<&str>, &String)| {
         let others = || labels.iter().filter(|other| *other != label);

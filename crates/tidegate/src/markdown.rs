@@ -1,7 +1,7 @@
 //! Shows the project's own pages on a terminal, and in a browser.
 //!
-//! Written by hand: the pages use headings, paragraphs, lists, tables and code, and the libraries that
-//! show them bring a terminal of their own.
+//! Written by hand: the pages use headings, paragraphs, lists, tables and code, and the libraries
+//! that show them bring a terminal of their own.
 
 use std::fmt::Write;
 

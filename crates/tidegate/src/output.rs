@@ -1,4 +1,5 @@
-//! Where text goes: results to standard output, talk to standard error, colour only where it is wanted.
+//! Where text goes: results to standard output, talk to standard error, colour only where it is
+//! wanted.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};

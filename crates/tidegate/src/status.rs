@@ -16,7 +16,8 @@ use crate::cmd::run::is_interrupted;
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::STEPS;
 
-/// How often the file is written. A thousand shards on a shared file system write a thousand of them.
+/// How often the file is written. A thousand shards on a shared file system write a thousand of
+/// them.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// What the file says.

@@ -20,8 +20,8 @@ choices! {
 }
 
 choices! {
-    /// What a SYN that asked for ECN in vain is repeated as (RFC 3168, section 6.1.1.1). An end that
-    /// has sent a SYN without the question uses no ECN.
+    /// What a SYN that asked for ECN in vain is repeated as (RFC 3168, section 6.1.1.1). An end
+    /// that has sent a SYN without the question uses no ECN.
     #[non_exhaustive]
     pub enum EcnFallback {
         /// If it was not answered, a SYN that does not ask: something on the path may have dropped
@@ -55,9 +55,9 @@ choices! {
         /// As `dctcp-paper`, but a segment that carries both CE and CWR is taken as unmarked (ns-3
         /// of ECN♯).
         DctcpCwrClears = "dctcp-cwr-clears",
-        /// DCTCP of the SIGCOMM paper: ECE mirrors CE. When CE changes while an ACK is delayed, that
-        /// ACK leaves at once with the old state; the segment that brought the change waits (Linux
-        /// before 4.18, ns-2, ns-3).
+        /// DCTCP of the SIGCOMM paper: ECE mirrors CE. When CE changes while an ACK is delayed,
+        /// that ACK leaves at once with the old state; the segment that brought the change waits
+        /// (Linux before 4.18, ns-2, ns-3).
         DctcpPaper = "dctcp-paper",
         /// As `dctcp`, but older data that waits for a delayed ACK gets one of its own first, with
         /// the old state: the two ACKs that RFC 8257 allows (Linux since 4.18).
@@ -141,7 +141,8 @@ choices! {
 }
 
 choices! {
-    /// How much of the window has to be acknowledged for a segment of growth in congestion avoidance.
+    /// How much of the window has to be acknowledged for a segment of growth in congestion
+    /// avoidance.
     #[non_exhaustive]
     pub enum Avoidance {
         /// All of it.
@@ -157,8 +158,9 @@ choices! {
     pub enum SlowStart {
         /// Below the threshold (Linux, ns-2).
         Below = "below",
-        /// Up to the threshold and at it (FreeBSD): after a cut the first ACK still opens the window
-        /// by what it acknowledges, which is what figures 5.7 and 5.8 of the ODCTCP thesis are about.
+        /// Up to the threshold and at it (FreeBSD): after a cut the first ACK still opens the
+        /// window by what it acknowledges, which is what figures 5.7 and 5.8 of the ODCTCP thesis
+        /// are about.
         UpTo = "up-to",
     }
 }
@@ -179,12 +181,13 @@ choices! {
     /// How a sender that learns of gaps by SACK repairs them before a timeout.
     #[non_exhaustive]
     pub enum Repair {
-        /// As `FullTcp/Sack` of ns-2. Recovery begins with exactly `dupack_threshold` ACKs that do not
-        /// advance, whatever they report; what is in flight is counted down by one segment an ACK, and
-        /// by another one if it advances; every gap below what was SACKed is filled before new data,
-        /// and none twice. The timer starts over with the first retransmission.
+        /// As `FullTcp/Sack` of ns-2. Recovery begins with exactly `dupack_threshold` ACKs that do
+        /// not advance, whatever they report; what is in flight is counted down by one segment an
+        /// ACK, and by another one if it advances; every gap below what was SACKed is filled before
+        /// new data, and none twice. The timer starts over with the first retransmission.
         Ns2 = "ns2",
-        /// RFC 6675: recovery begins with what the SACK blocks show, and they say what is in flight.
+        /// RFC 6675: recovery begins with what the SACK blocks show, and they say what is in
+        /// flight.
         Rfc6675 = "rfc6675",
     }
 }
@@ -193,12 +196,12 @@ choices! {
     /// How large the bursts of segmentation offload are meant to be.
     #[non_exhaustive]
     pub enum TsoSizing {
-        /// Always as large as `tso` allows. Linux since 5.18 comes close to this at round trips below
-        /// 512 us.
+        /// Always as large as `tso` allows. Linux since 5.18 comes close to this at round trips
+        /// below 512 us.
         Full = "full",
-        /// What the pacing rate sends in 1/1024 s, at least two segments (Linux, `tcp_tso_autosize`).
-        /// The rate is twice the window per round trip below half of `ssthresh`, and 1.2 times it
-        /// otherwise.
+        /// What the pacing rate sends in 1/1024 s, at least two segments (Linux,
+        /// `tcp_tso_autosize`). The rate is twice the window per round trip below half of
+        /// `ssthresh`, and 1.2 times it otherwise.
         Rate = "rate",
     }
 }
@@ -209,8 +212,8 @@ choices! {
     pub enum Qdisc {
         /// First in, first out over all connections of the host, without a limit.
         Fifo = "fifo",
-        /// Round robin between the connections of the host, with a limit of what each may have in the
-        /// host's queue (TCP small queues).
+        /// Round robin between the connections of the host, with a limit of what each may have in
+        /// the host's queue (TCP small queues).
         Fq = "fq",
     }
 }
@@ -281,24 +284,24 @@ settings! {
         pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
         /// Hold back a small segment while others are in flight (RFC 9293, section 3.7.4).
         pub nagle: bool = false,
-        /// Segmentation offload: the largest burst that is handed to the network card in one piece, or
-        /// `none`. A sender then waits until the window has room for a burst, or for a third of the
-        /// window (Linux, `tcp_tso_should_defer`). Linux: 64KiB.
+        /// Segmentation offload: the largest burst that is handed to the network card in one piece,
+        /// or `none`. A sender then waits until the window has room for a burst, or for a third of
+        /// the window (Linux, `tcp_tso_should_defer`). Linux: 64KiB.
         pub tso: Option<Size> = None,
         /// How large bursts are meant to be.
         pub tso_sizing: TsoSizing = TsoSizing::Rate,
         /// Queueing discipline of the host, where the run has no `[nic]`. Hosts are `fq` if one
         /// transport of the run is.
         pub qdisc: Qdisc = Qdisc::Fifo,
-        /// With `fq`, the most bytes that a connection may have in its host's queue. It is less where
-        /// the pacing rate sends less in 1/1024 s, and at least two packets (Linux,
+        /// With `fq`, the most bytes that a connection may have in its host's queue. It is less
+        /// where the pacing rate sends less in 1/1024 s, and at least two packets (Linux,
         /// `tcp_limit_output_bytes`).
         pub limit_output: Bytes = Bytes::from_kib(1024),
 
         /// Negotiate ECN, if the window rule or the echo rule uses it.
         pub ecn: bool = true,
-        /// Whether a SYN asks for ECN. If not, ECN is agreed to when the peer asks (as `tcp_ecn = 2`
-        /// of Linux), and not used otherwise.
+        /// Whether a SYN asks for ECN. If not, ECN is agreed to when the peer asks (as `tcp_ecn =
+        /// 2` of Linux), and not used otherwise.
         pub ecn_request: bool = true,
         /// Whether to stop asking for ECN after a lost or refused SYN. The RFC allows all of these.
         pub ecn_fallback: EcnFallback = EcnFallback::Off,
@@ -311,7 +314,8 @@ settings! {
         pub ect_reset: Ect = Ect::Never,
         /// ECN-capable segments without data. RFC 3168, section 6.1.4 forbids it; DCTCP does it.
         pub ect_ack: Ect = Ect::ByRule,
-        /// ECN-capable probes of a closed window. RFC 3168, section 6.1.6 forbids it; DCTCP does it.
+        /// ECN-capable probes of a closed window. RFC 3168, section 6.1.6 forbids it; DCTCP does
+        /// it.
         pub ect_probe: Ect = Ect::ByRule,
         /// ECN-capable retransmissions. RFC 3168, section 6.1.5 forbids it; DCTCP does it.
         pub ect_retransmission: Ect = Ect::ByRule,

@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
-//! An [`Endpoint`] is one end of a connection. What it does about marks and losses is one file per rule in [`window`]; [`rate`]
-//! has DCQCN, which counts no window, and [`pias`] the tags of senders.
+//! An [`Endpoint`] is one end of a connection. What it does about marks and losses is one file per
+//! rule in [`window`]; [`rate`] has DCQCN, which counts no window, and [`pias`] the tags of
+//! senders.
 #![no_std]
 
 extern crate alloc;

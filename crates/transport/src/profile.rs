@@ -18,13 +18,13 @@ choices! {
         BccSim = "bcc-sim",
         /// The hosts of ECN♯'s simulations: ns-3 without SACK.
         EcnSharpSim = "ecn-sharp-sim",
-        /// The hosts of ECN♯'s testbed: Linux 4.9. Of its timeouts the paper says only that one adds
-        /// more than 1 ms to a flow: `rto_min` is an assumption, the 10 ms of TCN's testbed.
+        /// The hosts of ECN♯'s testbed: Linux 4.9. Of its timeouts the paper says only that one
+        /// adds more than 1 ms to a flow: `rto_min` is an assumption, the 10 ms of TCN's testbed.
         EcnSharpTestbed = "ecn-sharp-testbed",
         /// A present Linux host as it comes, for networks of your own.
         Linux = "linux",
-        /// The hosts of TCN's fabric simulations with ns-2's own repair. It sends nothing on the first
-        /// duplicates; the other profiles of ns-2 repair by RFC 6675.
+        /// The hosts of TCN's fabric simulations with ns-2's own repair. It sends nothing on the
+        /// first duplicates; the other profiles of ns-2 repair by RFC 6675.
         Ns2Sack1 = "ns2-sack1",
         /// The hosts of the ODCTCP thesis behind dummynet.
         OdctcpDummynet = "odctcp-dummynet",

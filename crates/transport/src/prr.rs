@@ -1,7 +1,7 @@
 //! Proportional rate reduction: send in proportion to what arrives while the window falls.
 //!
-//! RFC 6937, with the slow-start reduction bound (PRR-SSRB). Used in fast recovery as an option, and
-//! for the reductions of rules that thin sending out after a mark, as Linux does.
+//! RFC 6937, with the slow-start reduction bound (PRR-SSRB). Used in fast recovery as an option,
+//! and for the reductions of rules that thin sending out after a mark, as Linux does.
 
 use crate::seq::Seq;
 

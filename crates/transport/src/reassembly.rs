@@ -32,8 +32,8 @@ pub(crate) enum Arrival {
 pub(crate) struct Reassembly {
     /// Everything before this has arrived.
     next: Seq,
-    /// What has arrived out of order. Made by the first hole, and kept from then on: most connections
-    /// never see one.
+    /// What has arrived out of order. Made by the first hole, and kept from then on: most
+    /// connections never see one.
     later: Option<Box<Later>>,
 }
 
@@ -126,8 +126,8 @@ impl Reassembly {
 }
 
 impl Later {
-    /// Everything before `next` has arrived: drops the ranges that it has reached, and answers where
-    /// the last of them leads.
+    /// Everything before `next` has arrived: drops the ranges that it has reached, and answers
+    /// where the last of them leads.
     #[cold]
     fn absorb(&mut self, mut next: Seq) -> Seq {
         while let Some(&first) = self.ranges.front()

@@ -37,8 +37,8 @@ pub(crate) struct Receiver {
     buffer: u32,
     /// The least step of the window's edge that is worth announcing.
     step: u32,
-    /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because it is asked for every
-    /// segment and changes only with what is rare.
+    /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because it is asked for
+    /// every segment and changes only with what is rare.
     fast_path: bool,
     /// Whether anything has arrived or was read since the last segment left. If not, no ACK is owed
     /// or waits, and the window is where it was.
@@ -107,8 +107,8 @@ impl Receiver {
         self.edge = next + self.buffer;
     }
 
-    /// Whether everything that has arrived is in order and the end is not in sight, there is nothing
-    /// to report but the next byte expected, and ACKs are delayed as in RFC 5681.
+    /// Whether everything that has arrived is in order and the end is not in sight, there is
+    /// nothing to report but the next byte expected, and ACKs are delayed as in RFC 5681.
     fn can_use_fast_path(&self) -> bool {
         #[cfg(test)]
         if self.no_fast_path {
@@ -204,8 +204,8 @@ impl Receiver {
         self.merged = segments.max(1);
     }
 
-    /// It was taken in: as many wait for their ACK as were merged, and what was enough for an ACK at
-    /// once is.
+    /// It was taken in: as many wait for their ACK as were merged, and what was enough for an ACK
+    /// at once is.
     pub(crate) fn end_merged(&mut self) {
         let more = core::mem::replace(&mut self.merged, 1) - 1;
         if self.waiting > 0 && more > 0 {
@@ -307,8 +307,8 @@ impl Receiver {
         Ack { number: self.next(), echo: self.echoing }
     }
 
-    /// Moves the edge of the window to `edge`. It never moves back, and moves forward in steps worth
-    /// announcing (RFC 9293, section 3.8.6.2.2).
+    /// Moves the edge of the window to `edge`. It never moves back, and moves forward in steps
+    /// worth announcing (RFC 9293, section 3.8.6.2.2).
     #[inline]
     fn open_window(&mut self, edge: Seq) {
         if edge.since(self.edge) >= self.step {

@@ -125,7 +125,8 @@ impl Rtt {
         self.variation
     }
 
-    /// The time between two readings of a clock that ticks every `granularity`, as samples count it.
+    /// The time between two readings of a clock that ticks every `granularity`, as samples count
+    /// it.
     fn elapsed(&self, from: Time, to: Time) -> Span {
         let tick = self.granularity.as_ps();
         let ticks = (to.as_ps() / tick).saturating_sub(from.as_ps() / tick);

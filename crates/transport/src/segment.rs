@@ -158,8 +158,8 @@ pub struct Segment {
     pub is_retransmission: bool,
 }
 
-/// A segment in which nothing is special: no option, and nothing that was sent before. Nearly all are
-/// such, and this is a third of the size.
+/// A segment in which nothing is special: no option, and nothing that was sent before. Nearly all
+/// are such, and this is a third of the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// As [`Segment::seq`].

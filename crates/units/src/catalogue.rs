@@ -1,8 +1,9 @@
 //! Parts that are known by name: schemes, schedulers, buffers, window rules, topologies, sources.
 //!
 //! A part's settings say what it is called, what it does in a line and where its page is: they are
-//! [`Named`]. [`catalogue!`](crate::catalogue!) makes one type of any number of them. Whoever lists,
-//! explains, reads or writes parts takes them from there, so that a part is added in one place.
+//! [`Named`]. [`catalogue!`](crate::catalogue!) makes one type of any number of them. Whoever
+//! lists, explains, reads or writes parts takes them from there, so that a part is added in one
+//! place.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,8 +17,8 @@ pub struct About {
     pub name: &'static str,
     /// What it does, in a line that can follow the name.
     pub summary: &'static str,
-    /// Its page below `docs`. Each `#` begins a heading of the page, or a term that a paragraph begins
-    /// with, below which it is described; without any, all of the page is about it.
+    /// Its page below `docs`. Each `#` begins a heading of the page, or a term that a paragraph
+    /// begins with, below which it is described; without any, all of the page is about it.
     pub page: &'static str,
     /// The parts that it is made of, as files name them.
     pub pieces: &'static [Piece],
@@ -101,8 +102,8 @@ pub trait Catalogue: Parameters + Sized {
     /// All parts by name, with those that are only made of others.
     fn entries() -> Vec<Entry>;
 
-    /// The default parameters of what is called `name`, or `None` if nothing is, or if it is made of
-    /// others that have to be named.
+    /// The default parameters of what is called `name`, or `None` if nothing is, or if it is made
+    /// of others that have to be named.
     fn named(name: &str) -> Option<Self>;
 
     /// The name.
@@ -136,8 +137,9 @@ impl Settings for NoSettings {
 
 /// Makes the enum of the parameters of any part of a sort, from the list of all.
 ///
-/// In brackets come those that are not made from defaults: each with its payload, what is said of it,
-/// and where in the payload its own settings are. `else` has further names for some of the list.
+/// In brackets come those that are not made from defaults: each with its payload, what is said of
+/// it, and where in the payload its own settings are. `else` has further names for some of the
+/// list.
 ///
 /// ```
 /// use tidegate_units::{About, Catalogue, NoSettings, Span, catalogue, settings};

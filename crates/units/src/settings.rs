@@ -1,9 +1,9 @@
 //! Settings: a struct of parameters declared once, with its defaults and where they come from.
 //!
-//! [`settings!`](macro@crate::settings) turns the declaration into the struct, its `Default`, and a table
-//! of fields that can be listed, set and read by name. Scenario files, command-line overrides,
-//! golden vectors and the reference pages all go through that table, so that no list of parameters
-//! is written twice.
+//! [`settings!`](macro@crate::settings) turns the declaration into the struct, its `Default`, and a
+//! table of fields that can be listed, set and read by name. Scenario files, command-line
+//! overrides, golden vectors and the reference pages all go through that table, so that no list of
+//! parameters is written twice.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -24,7 +24,8 @@ pub trait Setting: Sized {
     fn write(&self) -> String;
 }
 
-/// What the text of a setting looks like: enough to describe it to an editor or in a reference page.
+/// What the text of a setting looks like: enough to describe it to an editor or in a reference
+/// page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `true` or `false`.
@@ -254,9 +255,9 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// Declares a settings struct: documented fields, each with its default. Those of a part also have what
-/// is said [about](crate::About) it: name, summary, page, and what it needs in a scenario if it cannot
-/// be alone. `#[is(threshold)]` is for fields that say when a scheme marks.
+/// Declares a settings struct: documented fields, each with its default. Those of a part also have
+/// what is said [about](crate::About) it: name, summary, page, and what it needs in a scenario if
+/// it cannot be alone. `#[is(threshold)]` is for fields that say when a scheme marks.
 ///
 /// ```
 /// use tidegate_units::{Named, Settings, Span, settings};

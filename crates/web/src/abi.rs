@@ -1,7 +1,9 @@
-//! What a browser calls: memory for a request, the answer to it, and its end. All unsafe code is here.
+//! What a browser calls: memory for a request, the answer to it, and its end. All unsafe code is
+//! here.
 //!
-//! A request is UTF-8 text in a block from [`tidegate_allocate`]; [`tidegate_answer`] takes the block and gives one
-//! whose first eight bytes are the length of what follows, to be given back to [`tidegate_free`].
+//! A request is UTF-8 text in a block from [`tidegate_allocate`]; [`tidegate_answer`] takes the
+//! block and gives one whose first eight bytes are the length of what follows, to be given back to
+//! [`tidegate_free`].
 
 #![expect(
     unsafe_code,

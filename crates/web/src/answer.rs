@@ -26,8 +26,8 @@ enum Request {
     Run { text: String, point: usize, watch: Option<String> },
 }
 
-/// Answers a request: a header of JSON, with `problems` if there are any, and columns of numbers behind it. A run asks
-/// `goes_on` now and then.
+/// Answers a request: a header of JSON, with `problems` if there are any, and columns of numbers
+/// behind it. A run asks `goes_on` now and then.
 pub fn answer(request: &str, goes_on: &mut dyn FnMut(Status) -> bool) -> Vec<u8> {
     let answered = match serde_json::from_str(request) {
         Ok(Request::Run { text, point, watch }) => {

@@ -1,8 +1,8 @@
 //! Columns of numbers behind a header of JSON, as a browser reads them without a copy.
 //!
-//! Two words of 32 bits, the length of the header and zero; the header; spaces up to a multiple of eight bytes; and
-//! the columns, each at a multiple of eight bytes of what follows the header. The header's `columns` has the type,
-//! the place and the length of each.
+//! Two words of 32 bits, the length of the header and zero; the header; spaces up to a multiple of
+//! eight bytes; and the columns, each at a multiple of eight bytes of what follows the header. The
+//! header's `columns` has the type, the place and the length of each.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! What may stand at a place of a scenario's text: the keys of its table, or the words of its value.
+//! What may stand at a place of a scenario's text: the keys of its table, or the words of its
+//! value.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! What can be turned in a scenario: sliders and choices, each with the place in the text that it changes.
+//! What can be turned in a scenario: sliders and choices, each with the place in the text that it
+//! changes.
 
 use serde::Serialize;
 use tidegate_dataplane::mark;
@@ -119,7 +120,8 @@ fn path(steps: &[&str]) -> Vec<String> {
     steps.iter().map(|&step| step.to_owned()).collect()
 }
 
-/// Whether all hosts are at one switch, with cables of one delay and none of their own, in every point.
+/// Whether all hosts are at one switch, with cables of one delay and none of their own, in every
+/// point.
 fn is_plain_star(tree: &Node) -> bool {
     let is_other =
         |key: &str| key.contains("topology") || key.replace('-', "_").contains("host_delay");
@@ -137,7 +139,8 @@ fn keys<'a>(axis: &'a str, node: &'a Node) -> Vec<&'a str> {
     std::iter::once(axis).chain(inner).collect()
 }
 
-/// Where the scheme of a point is written, if the sweep has one for each. With several axes a point is none's own.
+/// Where the scheme of a point is written, if the sweep has one for each. With several axes a point
+/// is none's own.
 fn own_marking(tree: &Node, point: usize) -> Option<Vec<String>> {
     const KEY: &str = "switch.marking";
     let sweep = tree.child("sweep")?;
@@ -470,7 +473,8 @@ mod tests {
                     "{ kind = \"bcc\", port_threshold = \"65pkts\" }",
                 ],
             ),
-            // The lane without marks takes the threshold of the other, and a pool has none of a port's.
+            // The lane without marks takes the threshold of the other, and a pool has none of a
+            // port's.
             (
                 "incast",
                 0,

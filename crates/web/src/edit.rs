@@ -9,7 +9,8 @@ pub(crate) fn set(text: &str, path: &[String], value: &str) -> Result<String, St
     let wrong = || "the text has to be right before a control can change it".to_owned();
     let tree = Node::parse(text).ok_or_else(wrong)?;
     let changed = changed(text, &tree, path, value);
-    // Tables may be written in ways that are not foreseen above: what does not read back is not done.
+    // Tables may be written in ways that are not foreseen above: what does not read back is not
+    // done.
     let wanted = Node::parse(&format!("value = {value}"));
     let is_there = changed.as_deref().and_then(Node::parse).is_some_and(|tree| {
         let found = tree.get(path).map(content);

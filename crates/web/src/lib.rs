@@ -1,11 +1,12 @@
 //! The playground: the simulator in a browser.
 //!
-//! A page hands in requests as JSON text and gets answers: what is wrong with a scenario, what can be turned
-//! in it, what may stand at the cursor, and runs as columns of numbers that are played back. Everything is
-//! in plain functions that tests call natively; `abi` is all that a browser needs beside them.
+//! A page hands in requests as JSON text and gets answers: what is wrong with a scenario, what can
+//! be turned in it, what may stand at the cursor, and runs as columns of numbers that are played
+//! back. Everything is in plain functions that tests call natively; `abi` is all that a browser
+//! needs beside them.
 //!
-//! A raw interface instead of `wasm-bindgen`: there are three functions, whose tool would have to be installed in
-//! the very version of its library.
+//! A raw interface instead of `wasm-bindgen`: there are three functions, whose tool would have to
+//! be installed in the very version of its library.
 
 #[cfg(target_family = "wasm")]
 mod abi;

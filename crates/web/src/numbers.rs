@@ -1,4 +1,5 @@
-//! What a run comes to in a few numbers: those of the command line, by the same names and definitions.
+//! What a run comes to in a few numbers: those of the command line, by the same names and
+//! definitions.
 
 use serde::Serialize;
 use tidegate_dataplane::PortStats;

@@ -6,7 +6,8 @@ macro_rules! files {
     };
 }
 
-/// Names and texts of the page's own files. Beside them it needs `report.css`, the style of reports, and a simulator.
+/// Names and texts of the page's own files. Beside them it needs `report.css`, the style of
+/// reports, and a simulator.
 pub const FILES: &[(&str, &str)] = files![
     "draw.js",
     "editor.js",
@@ -21,8 +22,9 @@ pub const FILES: &[(&str, &str)] = files![
     "worker.js",
 ];
 
-/// `index.html` for a server: its runs are simulated at the address `simulator`, below which [`crate::answer()`] answers,
-/// or in the browser without one; and it has a link back to the server's first page.
+/// `index.html` for a server: its runs are simulated at the address `simulator`, below which
+/// [`crate::answer()`] answers, or in the browser without one; and it has a link back to the
+/// server's first page.
 pub fn served(index: &str, simulator: Option<&str>) -> String {
     let index = index.replace(HIDDEN, SHOWN);
     match simulator {

@@ -1,4 +1,5 @@
-//! A run for the playground: observed so that it can be played back, with the numbers of the command line.
+//! A run for the playground: observed so that it can be played back, with the numbers of the
+//! command line.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -38,7 +39,8 @@ pub const LONGEST: usize = 64 << 10;
 /// The name under which errors and commands know the text.
 pub(crate) const FILE: &str = "scenario.toml";
 
-/// Packets of the watched port that are noted one by one, samples of a series, and flows that have one.
+/// Packets of the watched port that are noted one by one, samples of a series, and flows that have
+/// one.
 const PACKETS: u32 = 150_000;
 const SAMPLES: u32 = 3_000;
 const FLOWS: usize = 8;
@@ -62,8 +64,8 @@ pub(crate) fn points(scenario: &Scenario, text: &str) -> Result<Vec<Experiment>,
     Ok(first.collect())
 }
 
-/// Runs a point of a scenario and puts down all that is to be seen of it. `watch` is the name of the port that is
-/// looked at closely; `goes_on` is asked now and then.
+/// Runs a point of a scenario and puts down all that is to be seen of it. `watch` is the name of
+/// the port that is looked at closely; `goes_on` is asked now and then.
 pub(crate) fn run(
     text: &str,
     point: usize,
@@ -108,7 +110,8 @@ fn command(overrides: &[String]) -> String {
     command
 }
 
-/// A word that a shell takes as it is, as the program writes it: texts of a scenario may come from a stranger's link.
+/// A word that a shell takes as it is, as the program writes it: texts of a scenario may come from
+/// a stranger's link.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+%@^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -118,8 +121,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The port to look at, and what the command line has to be told of it. If it is not the one port that the
-/// scenario observes, it becomes that. One that the network does not have, because the text has changed since, is none.
+/// The port to look at, and what the command line has to be told of it. If it is not the one port
+/// that the scenario observes, it becomes that. One that the network does not have, because the
+/// text has changed since, is none.
 fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String>), Vec<Shown>> {
     let observe = &mut built.setup.observe;
     let named = watch.and_then(|name| built.ports.iter().position(|port| port == name));
@@ -185,7 +189,8 @@ fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::Config
     Ok(())
 }
 
-/// The flows whose windows are shown: of those that end where the link leads to, if it leads to a host, the largest.
+/// The flows whose windows are shown: of those that end where the link leads to, if it leads to a
+/// host, the largest.
 fn followed(network: &Network, flows: &[Flow], link: LinkId) -> Vec<u32> {
     let to = network.link(link).to;
     let passes = |flow: &Flow| !network.is_host(to) || flow.dst.node() == to;
@@ -296,7 +301,8 @@ impl Seen<'_> {
         columns.add("flow_src", flows.iter().map(|flow| flow.src.0));
         columns.add("flow_dst", flows.iter().map(|flow| flow.dst.0));
         columns.add("flow_service", flows.iter().map(|flow| flow.service));
-        // The links by which data and ACKs come to the watched port's switch; -1 if they do not, or nobody knows.
+        // The links by which data and ACKs come to the watched port's switch; -1 if they do not, or
+        // nobody knows.
         for (name, way) in [("flow_via", Way::There), ("flow_back_via", Way::Back)] {
             columns.add(name, self.vias(way));
         }
@@ -330,7 +336,8 @@ impl Seen<'_> {
             let threshold = samples.map(|sample| sample.threshold.map_or(f32::NAN, narrow));
             columns.add(&name("threshold"), threshold);
         }
-        // The part of the time that each link was busy since the sample before, one link after the other.
+        // The part of the time that each link was busy since the sample before, one link after the
+        // other.
         let links = &self.built.setup.network;
         let loads = series.links.iter().flat_map(|link| {
             let most = real(links.link(link.link).rate.as_bps());

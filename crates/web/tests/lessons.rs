@@ -37,7 +37,8 @@ fn column(text: &str, watch: &str, name: &str) -> Vec<i32> {
     words.iter().map(|word| i32::from_le_bytes(*word)).collect()
 }
 
-/// The links that packets are drawn on before they come to the watched port are those that they took.
+/// The links that packets are drawn on before they come to the watched port are those that they
+/// took.
 #[test]
 fn packets_come_by_the_links_that_they_took() {
     let text = r#"name = "fabric"
@@ -253,8 +254,8 @@ fn a_watched_port_may_be_gone() {
     }
 }
 
-/// Texts of a scenario that a stranger's link carries, such as comments in a list of flows, end no quotes of the
-/// command.
+/// Texts of a scenario that a stranger's link carries, such as comments in a list of flows, end no
+/// quotes of the command.
 #[test]
 fn the_command_is_safe_to_paste() {
     let text = r#"name = "list"

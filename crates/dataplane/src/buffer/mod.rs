@@ -98,11 +98,11 @@ pub trait Buffer {
         0
     }
 
-    /// Whether the ports of the switch are independent of each other for a while: as long as no more
-    /// than `influx` arrives, every packet is admitted that the limits of its own port and queue let
-    /// in, no account changes between paused and running, and no pool is used by `pool_below` bytes or
-    /// more, in whatever order packets come and leave. A host may then serve one port after the other.
-    /// The answer of a buffer that does not know is that they are not.
+    /// Whether the ports of the switch are independent of each other for a while: as long as no
+    /// more than `influx` arrives, every packet is admitted that the limits of its own port and
+    /// queue let in, no account changes between paused and running, and no pool is used by
+    /// `pool_below` bytes or more, in whatever order packets come and leave. A host may then serve
+    /// one port after the other. The answer of a buffer that does not know is that they are not.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! A private limit per queue, and optionally one per port: a queue cannot take its neighbours' part.
+//! A private limit per queue, and optionally one per port: a queue cannot take its neighbours'
+//! part.
 //!
 //! None of the five papers uses it; it is the static alternative that shared buffers are measured
 //! against, and what a switch does with a private pool per egress queue and no shared one (Bai et

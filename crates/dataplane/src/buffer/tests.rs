@@ -98,8 +98,8 @@ fn a_receipt_of_another_buffer_stops_a_debug_build_and_is_harmless_otherwise() {
     }
 }
 
-/// Shared buffers that random packets bring to their limits, and the bytes that a scheme reads a pool
-/// up to.
+/// Shared buffers that random packets bring to their limits, and the bytes that a scheme reads a
+/// pool up to.
 fn shared_buffers() -> Vec<(Config, u32)> {
     let made = |name: &str, fields: &[(&str, &str)]| {
         let mut config = Config::named(name).unwrap();

@@ -1,7 +1,8 @@
-//! A scheme that is not part of the library: whoever uses the library brings it along, behind a pointer.
+//! A scheme that is not part of the library: whoever uses the library brings it along, behind a
+//! pointer.
 //!
-//! It is for trying out an idea before it becomes a file here. It has no name in scenarios, and two calls
-//! through a pointer for each packet. Ports of all other schemes know nothing of it.
+//! It is for trying out an idea before it becomes a file here. It has no name in scenarios, and two
+//! calls through a pointer for each packet. Ports of all other schemes know nothing of it.
 
 use alloc::boxed::Box;
 use core::fmt::{self, Debug, Formatter};
@@ -10,8 +11,8 @@ use tidegate_units::{ConfigError, QueueId, Span};
 
 use super::{Cx, MarkDecision, Marker, PortInfo};
 
-/// The decisions of such a scheme at one port. What a scheme sees and when it is asked is as for every
-/// [`Marker`]; the shared pool is not shown to it.
+/// The decisions of such a scheme at one port. What a scheme sees and when it is asked is as for
+/// every [`Marker`]; the shared pool is not shown to it.
 pub trait Decide: Send {
     /// Decides on an arriving packet.
     fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision;
@@ -98,7 +99,8 @@ mod tests {
             let served = [own, custom].map(|mut port| {
                 let mut buffer = AnyBuffer::PerPort(PerPort::new(1, Bytes::from_kb(30)).unwrap());
                 let pkt = Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() };
-                // Two for each that can leave, so that they wait longer and longer, and some are dropped.
+                // Two for each that can leave, so that they wait longer and longer, and some are
+                // dropped.
                 let offers = (0..60).map(|id| Offer {
                     at: Time::from_ns(600 * u64::from(id)),
                     pkt,

@@ -2,9 +2,9 @@
 //! the queue's known capacity calls for.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.1, equation 2:
-//! `K_i` = `C_i` × RTT × λ, with `C_i` the rate at which queue i drains. No switch knows `C_i` while
-//! traffic changes (section 3.3), so this is a yardstick: capacities are given, and a host that knows the
-//! true ones can move them with [`IdealRed::set_capacity`].
+//! `K_i` = `C_i` × RTT × λ, with `C_i` the rate at which queue i drains. No switch knows `C_i`
+//! while traffic changes (section 3.3), so this is a yardstick: capacities are given, and a host
+//! that knows the true ones can move them with [`IdealRed::set_capacity`].
 //!
 //! RTT × λ is taken to the picosecond and `K_i` to the byte, both rounded down.
 

@@ -1,16 +1,16 @@
-//! The ideal marker of DiffECN: a queue for each active flow; mark on dequeue when the flow has sent more
-//! than its max-min share of the link.
+//! The ideal marker of DiffECN: a queue for each active flow; mark on dequeue when the flow has
+//! sent more than its max-min share of the link.
 //!
-//! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions on
-//! Networking 2024, sections III-B and IV-C.2, figure 10: what DiffECN's test of queue lengths stands for.
-//! No switch can do it; it is here to be compared with.
+//! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions
+//! on Networking 2024, sections III-B and IV-C.2, figure 10: what DiffECN's test of queue lengths
+//! stands for. No switch can do it; it is here to be compared with.
 //!
 //! A flow's rate is what it brought to the port within the last window. The shares are those that
-//! water-filling gives to these rates as demands: where they fit on the link, nobody is above its share.
-//! Queues and their mapping are those of DiffECN, remembered exactly.
+//! water-filling gives to these rates as demands: where they fit on the link, nobody is above its
+//! share. Queues and their mapping are those of DiffECN, remembered exactly.
 //!
-//! Where the paper is silent: rates are measured at arrival, over one round trip, to the packet; they
-//! decide alone unless a threshold of the port is set too.
+//! Where the paper is silent: rates are measured at arrival, over one round trip, to the packet;
+//! they decide alone unless a threshold of the port is set too.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -28,13 +28,15 @@ settings! {
         "schemes/ideal-share.md",
         "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
-        /// The time over which rates are measured: one round trip, here that of DiffECN's simulations.
+        /// The time over which rates are measured: one round trip, here that of DiffECN's
+        /// simulations.
         pub window: Span = Span::from_us(120),
-        /// Mark only while the port holds strictly more than this, the packet included; `none` asks for
-        /// nothing beside the rates.
+        /// Mark only while the port holds strictly more than this, the packet included; `none` asks
+        /// for nothing beside the rates.
         #[is(threshold)]
         pub threshold: Option<Size> = None,
-        /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are ordinary.
+        /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are
+        /// ordinary.
         pub priority_queue: u8 = 0,
         /// Bytes that an active flow may pass through the high-priority queue, more than none
         /// (DiffECN, section VI-C.4).
@@ -146,9 +148,9 @@ impl ShareMeter {
 
     /// Whether `flow` has brought more than its share by `now`.
     ///
-    /// Let `f(x)` be the sum of all flows' bytes, each cut at `x`. Where not all fit, the water stands at
-    /// the level `l` with `f(l) = capacity`, and up to the largest flow `f` rises strictly: a flow is above
-    /// the level if and only if `f` of its bytes is above the capacity.
+    /// Let `f(x)` be the sum of all flows' bytes, each cut at `x`. Where not all fit, the water
+    /// stands at the level `l` with `f(l) = capacity`, and up to the largest flow `f` rises
+    /// strictly: a flow is above the level if and only if `f` of its bytes is above the capacity.
     pub(crate) fn is_above(&mut self, flow: FlowId, now: Time) -> bool {
         self.forget(now);
         let own = self.flows.iter().find(|(it, _)| *it == flow);

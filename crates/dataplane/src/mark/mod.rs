@@ -142,8 +142,8 @@ pub trait Marker {
         proposed
     }
 
-    /// Whether [`assign`](Self::assign) spreads packets over queues of its own choice. A queue then holds
-    /// packets of any class, and all queues are paused together.
+    /// Whether [`assign`](Self::assign) spreads packets over queues of its own choice. A queue then
+    /// holds packets of any class, and all queues are paused together.
     fn chooses_queues(&self) -> bool {
         false
     }
@@ -184,8 +184,8 @@ pub trait Marker {
         None
     }
 
-    /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch up
-    /// to date before it asks for one.
+    /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch
+    /// up to date before it asks for one.
     const READS_POOL: bool = false;
 
     /// The same of a scheme that is chosen at run time.
@@ -194,8 +194,8 @@ pub trait Marker {
         Self::READS_POOL
     }
 
-    /// While [`Cx::pool_bytes`] stays below this, decisions and state do not depend on it: a lazy host
-    /// may then let it be out of date. All ones for a scheme that does not read it.
+    /// While [`Cx::pool_bytes`] stays below this, decisions and state do not depend on it: a lazy
+    /// host may then let it be out of date. All ones for a scheme that does not read it.
     fn ignores_pool_below(&self) -> u32 {
         if self.reads_pool() { 0 } else { u32::MAX }
     }
@@ -289,8 +289,8 @@ schemes! {
 }
 
 impl Config {
-    /// Entries of the tables that the scheme has at a port of so many queues, where it models those of a
-    /// switch's hardware.
+    /// Entries of the tables that the scheme has at a port of so many queues, where it models those
+    /// of a switch's hardware.
     pub fn table_entries(&self, queues: u8) -> u64 {
         match self {
             Self::Or(pair) => pair.0.table_entries(queues) + pair.1.table_entries(queues),

@@ -1,5 +1,5 @@
-//! Per-flow TCN (PFTCN): a queue for each active flow; mark on dequeue when the sojourn time exceeds
-//! a threshold.
+//! Per-flow TCN (PFTCN): a queue for each active flow; mark on dequeue when the sojourn time
+//! exceeds a threshold.
 //!
 //! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions
 //! on Networking 2024, section VI-C.6: DiffECN's queue mapping unit with TCN's test, sojourn time >

@@ -27,8 +27,8 @@ red_settings! {
         pub max_probability: Ratio = Ratio::ONE,
     }
     {
-        /// Bytes in a packet. A pool counts bytes, of packets of any size: thresholds in packets need this one.
-        /// An average decays by 1500 bytes at a time without it.
+        /// Bytes in a packet. A pool counts bytes, of packets of any size: thresholds in packets
+        /// need this one. An average decays by 1500 bytes at a time without it.
         pub packet_size: Option<u32> = None,
     }
 }

@@ -2,8 +2,8 @@
 //! longer than a threshold.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, sections 2.1 and 3.2.2.
-//! Keeps latency low and throughput high, but a queue's packets are marked for the length of others,
-//! which breaks the scheduler's policy. The law and its options are in [`red`](super::red).
+//! Keeps latency low and throughput high, but a queue's packets are marked for the length of
+//! others, which breaks the scheduler's policy. The law and its options are in [`red`](super::red).
 
 use tidegate_units::{ConfigError, Ratio, Size, Span};
 
@@ -18,7 +18,8 @@ red_settings! {
         /// TCN's simulations with DCTCP (section 6.2).
         #[is(threshold)]
         pub threshold: Size = Size::Packets(65),
-        /// Mark with a rising probability from this length on (`K_min`), or `none` for a single step.
+        /// Mark with a rising probability from this length on (`K_min`), or `none` for a single
+        /// step.
         #[is(threshold)]
         pub min_threshold: Option<Size> = None,
         /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a step.

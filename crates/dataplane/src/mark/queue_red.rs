@@ -27,8 +27,8 @@ red_settings! {
         /// The speed of the ports that the thresholds are for: at others they are longer or shorter
         /// in proportion, as `K` = C × RTT × λ is. `none` for the same at all ports.
         pub speed: Option<Rate> = None,
-        /// The probability that the rise reaches at `threshold` (`P_max`): one value for all queues,
-        /// or one per queue. Not used by a step.
+        /// The probability that the rise reaches at `threshold` (`P_max`): one value for all
+        /// queues, or one per queue. Not used by a step.
         pub max_probability: Vec<Ratio> = alloc::vec![Ratio::ONE],
     }
 }

@@ -1,16 +1,16 @@
 //! Rate-estimating RED: mark on arrival when the packet's own queue, the packet included, is longer
 //! than the measured departure rate calls for.
 //!
-//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.3, Algorithm 1,
-//! which takes the departure rate estimator of PIE (Pan et al., HPSR 2013). A cycle of measurement
-//! starts when the queue is long enough to last through it and ends when as many bytes have left;
-//! the threshold follows the smoothed rate: `K_i` = min(rate / C, 1) ×
-//! `K_port`.
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.3, Algorithm
+//! 1, which takes the departure rate estimator of PIE (Pan et al., HPSR 2013). A cycle of
+//! measurement starts when the queue is long enough to last through it and ends when as many bytes
+//! have left; the threshold follows the smoothed rate: `K_i` = min(rate / C, 1) × `K_port`.
 //!
-//! Where the paper is silent, as in the authors' simulator: the queue length is that after the packet
-//! was removed; the packet that starts a cycle counts; a cycle lasts until its last packet is off the
-//! wire; the next one starts at that moment if the queue is still long enough. The estimate neither
-//! decays nor resets while the queue is idle. Rates are whole bits per second, rounded down.
+//! Where the paper is silent, as in the authors' simulator: the queue length is that after the
+//! packet was removed; the packet that starts a cycle counts; a cycle lasts until its last packet
+//! is off the wire; the next one starts at that moment if the queue is still long enough. The
+//! estimate neither decays nor resets while the queue is idle. Rates are whole bits per second,
+//! rounded down.
 
 use alloc::boxed::Box;
 
@@ -110,8 +110,8 @@ impl RateRed {
         })
     }
 
-    /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure makes
-    /// one at most, so a host that looks after each of them sees all.
+    /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure
+    /// makes one at most, so a host that looks after each of them sees all.
     pub fn last_sample(&self) -> Option<(QueueId, Rate)> {
         Some((self.cycles.sampled, Rate::from_bps(self.cycles.sample)?))
     }
@@ -184,8 +184,8 @@ fn smooth(average: u64, sample: u64, old_weight: Ratio) -> u64 {
     ((u128::from(average) * old + u128::from(sample) * (all - old)) / all) as u64
 }
 
-/// `whole` times `bps` over `rate`, at most `whole`, rounded down. Exact for marking: a whole length
-/// is above a number if and only if it is above the number rounded down.
+/// `whole` times `bps` over `rate`, at most `whole`, rounded down. Exact for marking: a whole
+/// length is above a number if and only if it is above the number rounded down.
 fn share(whole: u32, bps: u64, rate: Rate) -> u32 {
     let bps = bps.min(rate.as_bps());
     // At most `whole`.

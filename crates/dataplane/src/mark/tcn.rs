@@ -1,8 +1,8 @@
 //! TCN: mark on dequeue when the sojourn time exceeds a threshold.
 //!
-//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 4. Stateless, and
-//! the same threshold for every queue under any scheduler. The probabilistic form of section 4.3
-//! marks with a rising probability between two thresholds.
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 4. Stateless,
+//! and the same threshold for every queue under any scheduler. The probabilistic form of section
+//! 4.3 marks with a rising probability between two thresholds.
 //!
 //! Time is exact by default. Section 4.2 suggests a 2-byte timestamp in units of 4 or 8 ns, which
 //! confuses sojourn times that differ by 2^16 ticks; the authors' kernel module counts in units of

@@ -1,8 +1,8 @@
 //! How often a scheme marks what an ideal marker would mark.
 //!
-//! DiffECN, section IV-C.2, equations 3 and 4. The ideal marker looks on and decides on each packet that
-//! leaves; it marks nothing. Only packets count that the port could mark: those that came with an ECN
-//! codepoint other than CE.
+//! DiffECN, section IV-C.2, equations 3 and 4. The ideal marker looks on and decides on each packet
+//! that leaves; it marks nothing. Only packets count that the port could mark: those that came with
+//! an ECN codepoint other than CE.
 
 use alloc::vec::Vec;
 

@@ -1,9 +1,9 @@
 //! Which flows are at a port: how many are active, and what each of them has waiting.
 //!
-//! A flow is active from the arrival of a packet until a period after the last one that waited has left:
-//! it has had a packet in the port within the last period. With a period of zero it is active while one
-//! of its packets waits, which is the definition of DiffECN (section IV-B.1). The packet on the wire does
-//! not wait.
+//! A flow is active from the arrival of a packet until a period after the last one that waited has
+//! left: it has had a packet in the port within the last period. With a period of zero it is active
+//! while one of its packets waits, which is the definition of DiffECN (section IV-B.1). The packet
+//! on the wire does not wait.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -21,8 +21,8 @@ pub struct FlowObserver {
     flows: Vec<AtPort>,
     /// The active ones, in no order.
     active: Vec<FlowId>,
-    /// When flows cease that have no packet waiting, in rising order. Those that were active again since
-    /// have another entry.
+    /// When flows cease that have no packet waiting, in rising order. Those that were active again
+    /// since have another entry.
     ceasing: VecDeque<(Time, FlowId)>,
     /// How many were active, weighted with picoseconds.
     counts: Histogram,
@@ -174,8 +174,8 @@ mod tests {
         buckets.map(|(first, _, weight)| (first, weight / US)).collect()
     }
 
-    /// Flow 5 waits from 1 to 4 µs and flow 0 from 2 to 3 µs; flow 0 comes again at 6 µs and leaves at
-    /// once.
+    /// Flow 5 waits from 1 to 4 µs and flow 0 from 2 to 3 µs; flow 0 comes again at 6 µs and leaves
+    /// at once.
     fn two_flows(period: Span) -> FlowObserver {
         let mut observer = FlowObserver::new(Window::default(), period);
         observer.on_accepted(Time::from_us(1), FlowId(5), 1_000);

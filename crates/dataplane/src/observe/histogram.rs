@@ -1,8 +1,8 @@
 //! A histogram of whole numbers with a relative error below 1/128.
 //!
-//! Buckets are log-linear: numbers below 256 have a bucket each, and every power of two above is cut
-//! into 128 equal parts. It has at most 7,424 buckets of eight bytes, and only as many as the largest
-//! number needs: 1,800 for a queue of a megabyte.
+//! Buckets are log-linear: numbers below 256 have a bucket each, and every power of two above is
+//! cut into 128 equal parts. It has at most 7,424 buckets of eight bytes, and only as many as the
+//! largest number needs: 1,800 for a queue of a megabyte.
 
 use alloc::vec::Vec;
 
@@ -69,8 +69,8 @@ impl Histogram {
     }
 
     /// The smallest number that has at least the fraction `fraction` of all weight at or below it,
-    /// rounded up to the end of its bucket but not above the maximum: never too low, and too high by
-    /// less than 1/128 of itself. `None` if there is nothing.
+    /// rounded up to the end of its bucket but not above the maximum: never too low, and too high
+    /// by less than 1/128 of itself. `None` if there is nothing.
     pub fn percentile(&self, fraction: Ratio) -> Option<u64> {
         if self.total == 0 {
             return None;

@@ -1,13 +1,13 @@
 //! Max-min fair shares of a link, by filling it like a vessel with water.
 //!
-//! DiffECN, section III-B: all flows get the same more and more until one has what it asks for; the others
-//! go on until nothing is left.
+//! DiffECN, section III-B: all flows get the same more and more until one has what it asks for; the
+//! others go on until nothing is left.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What each flow gets of `capacity`, in the order of their demands and in their unit. What does not
-/// divide evenly goes to those that ask for most.
+/// What each flow gets of `capacity`, in the order of their demands and in their unit. What does
+/// not divide evenly goes to those that ask for most.
 pub fn max_min(capacity: u64, demands: &[u64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by_key(|&flow| demands[flow]);
@@ -71,8 +71,8 @@ mod tests {
             let demands: Vec<u64> = (0..flows).map(|_| u64::from(rng.next_u32() % 40)).collect();
             let capacity = u64::from(rng.next_u32() % 120);
             let (shares, slow) = (max_min(capacity, &demands), unit_by_unit(capacity, &demands));
-            // Filling stops when a round of units does not fit; dividing goes on with what is left, and
-            // the largest demands have it.
+            // Filling stops when a round of units does not fit; dividing goes on with what is left,
+            // and the largest demands have it.
             for ((share, slow), demand) in shares.iter().zip(&slow).zip(&demands) {
                 assert!(slow <= share && *share <= slow + 1 && share <= demand);
             }

@@ -1,10 +1,10 @@
-//! What is observed of a port in a part of the time: how long its queues are, how long packets wait in
-//! them, what is marked and dropped, and which flows are there. The host reports what its own calls
-//! returned.
+//! What is observed of a port in a part of the time: how long its queues are, how long packets wait
+//! in them, what is marked and dropped, and which flows are there. The host reports what its own
+//! calls returned.
 //!
-//! A queue's length is that of the waiting packets: without the one on the wire, which left the queue
-//! when its first bit did. Lengths are weighted with the time for which they lasted, so that a packet
-//! which passes through an idle port leaves no trace in them.
+//! A queue's length is that of the waiting packets: without the one on the wire, which left the
+//! queue when its first bit did. Lengths are weighted with the time for which they lasted, so that
+//! a packet which passes through an idle port leaves no trace in them.
 
 mod decisions;
 mod flows;
@@ -113,8 +113,8 @@ struct Queue {
 }
 
 impl Queue {
-    /// The length stays as it is until `now`. Packets of different ports of a live switch may come a
-    /// little out of order, which leaves no trace.
+    /// The length stays as it is until `now`. Packets of different ports of a live switch may come
+    /// a little out of order, which leaves no trace.
     #[inline]
     fn last_until(&mut self, now: Time, window: Window) {
         let span = window.overlap(self.since, now).as_ps();
@@ -163,8 +163,8 @@ impl PortObserver {
         self.note_marks(at, queue, stats);
     }
 
-    /// A packet was refused, which was meant for `queue`: the one that it asked for, or another that the
-    /// scheme has chosen.
+    /// A packet was refused, which was meant for `queue`: the one that it asked for, or another
+    /// that the scheme has chosen.
     #[cold]
     pub fn on_refused(&mut self, at: Time, queue: Option<QueueId>, reason: DropReason) {
         let belongs = u64::from(self.window.contains(at));

@@ -11,9 +11,9 @@
 //!   the departures that have happened since, one by one, each with its own past time. A departure
 //!   comes before an arrival of the same moment.
 //!
-//! A host stays with one of them: the wire that [`Port::depart`] and [`Port::next_start`] know of is
-//! not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does, nothing
-//! breaks: a packet that leaves before it came has waited for no time.
+//! A host stays with one of them: the wire that [`Port::depart`] and [`Port::next_start`] know of
+//! is not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does,
+//! nothing breaks: a packet that leaves before it came has waited for no time.
 
 pub mod egress;
 
@@ -59,7 +59,8 @@ pub struct PortConfig {
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s that is never paused, passing what is not ECN-capable, with seed and stream 0.
+    /// Port 0 at 10 Gb/s that is never paused, passing what is not ECN-capable, with seed and
+    /// stream 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
@@ -112,8 +113,8 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// A packet that a queue outside of any [`Port`] sends at `at` and took in at `came`, for those who
-    /// observe such a queue.
+    /// A packet that a queue outside of any [`Port`] sends at `at` and took in at `came`, for those
+    /// who observe such a queue.
     pub fn sent(queue: QueueId, id: PktId, pkt: &Pkt, [came, at]: [Time; 2]) -> Self {
         Self {
             at,
@@ -146,8 +147,8 @@ pub struct Port<M, S> {
     store: Store,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
-    /// When the next packet may leave: not before `busy_until` and the moment since when there has been
-    /// one to send, because it came or because a pause ended.
+    /// When the next packet may leave: not before `busy_until` and the moment since when there has
+    /// been one to send, because it came or because a pause ended.
     ready: Time,
     wire: ByteTime,
     /// The list of all packets, if the scheduler serves the queues as one.
@@ -455,8 +456,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.ready = end;
     }
 
-    /// When the next departure would start, or `None` if the port is empty: [`Time::MAX`] if all that
-    /// waits is paused. Only for a port that is driven with [`depart`](Self::depart).
+    /// When the next departure would start, or `None` if the port is empty: [`Time::MAX`] if all
+    /// that waits is paused. Only for a port that is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
         let start = if self.scheduler.is_blocked() { Time::MAX } else { self.ready };
@@ -464,11 +465,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 
     /// Pauses these queues from `now` on and lets all others go on, whatever was said before: none
-    /// resumes the port. A packet that is on the wire finishes. Queues that hold packets of any class,
-    /// because the scheme chooses the queues or the scheduler serves all as one, are paused together.
+    /// resumes the port. A packet that is on the wire finishes. Queues that hold packets of any
+    /// class, because the scheme chooses the queues or the scheduler serves all as one, are paused
+    /// together.
     ///
-    /// A host first takes the departures up to the present moment. Only for a port that was made to be
-    /// paused.
+    /// A host first takes the departures up to the present moment. Only for a port that was made to
+    /// be paused.
     pub fn pause(&mut self, queues: QueueSet, now: Time) {
         let Self { marker, scheduler, .. } = self;
         let queues = if marker.chooses_queues() && !queues.is_empty() {
@@ -523,8 +525,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         &self.stats
     }
 
-    /// The queue that the newest dropped packet was meant for, whether or not the port has it. A host
-    /// that counts drops by queue cannot know it otherwise where the scheme chooses the queues.
+    /// The queue that the newest dropped packet was meant for, whether or not the port has it. A
+    /// host that counts drops by queue cannot know it otherwise where the scheme chooses the
+    /// queues.
     pub fn last_drop(&self) -> Option<QueueId> {
         (self.stats.total_drops() > 0).then_some(self.last_drop)
     }

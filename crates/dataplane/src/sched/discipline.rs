@@ -1,8 +1,8 @@
-//! What schedulers do inside the groups of a scheduler with two levels: no part of the library's interface, since those that can
-//! be inside share how they keep their state.
+//! What schedulers do inside the groups of a scheduler with two levels: no part of the library's
+//! interface, since those that can be inside share how they keep their state.
 //!
-//! All groups share one list of what is kept of each queue, and what is kept of a group stands there
-//! too, so that a port with many groups is no larger than one with few.
+//! All groups share one list of what is kept of each queue, and what is kept of a group stands
+//! there too, so that a port with many groups is no larger than one with few.
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -74,8 +74,8 @@ pub trait Discipline: Clone + Debug {
         turn: impl FnMut(&Turn),
     );
 
-    /// An active queue is paused, see [`Scheduler::withdraw`](super::Scheduler::withdraw). It is still
-    /// active.
+    /// An active queue is paused, see [`Scheduler::withdraw`](super::Scheduler::withdraw). It is
+    /// still active.
     fn withdraw(
         &mut self,
         _part: &mut GroupView<'_, Self>,
@@ -122,9 +122,9 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
-    /// A packet came to a queue while its group, which begins with queue `first`, was empty, and leaves
-    /// at once. Does what the hooks would have done and returns `true`, or nothing if there is no shorter
-    /// way.
+    /// A packet came to a queue while its group, which begins with queue `first`, was empty, and
+    /// leaves at once. Does what the hooks would have done and returns `true`, or nothing if there
+    /// is no shorter way.
     #[inline]
     fn on_pass(
         &mut self,

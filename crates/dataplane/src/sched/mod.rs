@@ -1,8 +1,8 @@
 //! Schedulers: which queue is served next.
 //!
 //! A scheduler learns of the packets at the heads of its queues through two hooks, one for a queue
-//! that gets its first packet and one for a packet that left, and names the queue to serve. A [`Gate`]
-//! in front of it hides the queues that are paused.
+//! that gets its first packet and one for a packet that left, and names the queue to serve. A
+//! [`Gate`] in front of it hides the queues that are paused.
 
 mod discipline;
 pub mod dwrr;
@@ -138,20 +138,20 @@ pub trait Scheduler {
         turn: impl FnMut(&Turn),
     );
 
-    /// `queue`, which holds packets, may not be served from now on: it is treated as one that is empty,
-    /// until it comes back through [`on_active`](Self::on_active) or, if it is ranked, through
-    /// [`restore`](Self::restore). Never called between `pick` and `on_departed`.
+    /// `queue`, which holds packets, may not be served from now on: it is treated as one that is
+    /// empty, until it comes back through [`on_active`](Self::on_active) or, if it is ranked,
+    /// through [`restore`](Self::restore). Never called between `pick` and `on_departed`.
     fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn));
 
-    /// The packets of a ranked queue that was withdrawn may be served again, each by the rank that it
-    /// got when it came.
+    /// The packets of a ranked queue that was withdrawn may be served again, each by the rank that
+    /// it got when it came.
     fn restore(&mut self, _queue: QueueId) {}
 
     /// A packet for a ranked queue that is withdrawn was stored in `slot`.
     fn on_ranked_aside(&mut self, _queue: QueueId, _slot: Slot, _pkt: &Pkt, _now: Time) {}
 
-    /// Whether there is nothing to pick, although packets may wait: they are all in paused queues. A
-    /// scheduler without a [`Gate`] picks whatever waits.
+    /// Whether there is nothing to pick, although packets may wait: they are all in paused queues.
+    /// A scheduler without a [`Gate`] picks whatever waits.
     #[inline]
     fn is_blocked(&self) -> bool {
         false
@@ -164,13 +164,14 @@ pub trait Scheduler {
         !self.ranks_packets()
     }
 
-    /// Pauses these queues and lets all others go on. Only a scheduler behind a [`Gate`] can be paused.
+    /// Pauses these queues and lets all others go on. Only a scheduler behind a [`Gate`] can be
+    /// paused.
     fn pause(&mut self, queues: QueueSet, _now: Time, _turn: impl FnMut(&Turn)) {
         debug_assert!(queues.is_empty(), "a port is made to be paused or not");
     }
 
-    /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited anywhere,
-    /// and leaves at once: all three of the hooks above.
+    /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited
+    /// anywhere, and leaves at once: all three of the hooks above.
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
         pass_through(self, queue, len, now, turn);
@@ -182,8 +183,8 @@ pub trait Scheduler {
     }
 
     /// The queue that is served before all others whenever it holds a packet, if there is one and
-    /// the packets of every queue leave in the order in which they came. A flow that moves from this
-    /// queue to any other keeps its order.
+    /// the packets of every queue leave in the order in which they came. A flow that moves from
+    /// this queue to any other keeps its order.
     fn first(&self) -> Option<QueueId> {
         None
     }

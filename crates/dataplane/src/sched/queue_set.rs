@@ -72,8 +72,8 @@ impl QueueSet {
         }
     }
 
-    /// The only queue in the set, if it is one of the first 64. A single group of queues, which is usual,
-    /// is found by this without a search.
+    /// The only queue in the set, if it is one of the first 64. A single group of queues, which is
+    /// usual, is found by this without a search.
     #[inline]
     pub(super) const fn only(self) -> Option<QueueId> {
         let [low, high] = self.0;

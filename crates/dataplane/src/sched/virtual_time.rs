@@ -1,8 +1,8 @@
 //! Virtual time: bytes per unit of weight, in fixed point, for the schedulers that stamp packets.
 //!
 //! A packet of `L` bytes in a queue of weight `w` is worth `L / w`, counted in 2^−20 bytes and
-//! rounded down to within one such unit; a value that is a whole number of units is exact. Times are
-//! `u64` and wrap; two of them are compared by their difference, which is right while they lie
+//! rounded down to within one such unit; a value that is a whole number of units is exact. Times
+//! are `u64` and wrap; two of them are compared by their difference, which is right while they lie
 //! less than 2^63 apart. Each scheduler says why that holds for its times.
 
 use alloc::boxed::Box;

@@ -28,7 +28,8 @@ impl Output {
         Self { json: common.json, quiet: common.quiet }
     }
 
-    /// Writes results. A reader that closes the pipe ends the command, which cleans up on its way out.
+    /// Writes results. A reader that closes the pipe ends the command, which cleans up on its way
+    /// out.
     #[expect(clippy::unused_self, reason = "whoever prints has one")]
     fn print(self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();

@@ -28,7 +28,8 @@ struct Report {
     to: String,
     /// What the namespaces have now: a namespace may not have every algorithm as its default.
     default: String,
-    /// Connections that keep it until they end, in network namespaces that cannot be seen from here.
+    /// Connections that keep it until they end, in network namespaces that cannot be seen from
+    /// here.
     left: u64,
     /// Whether it was only what a load had left that was killed half-way.
     half: bool,
@@ -249,8 +250,8 @@ fn wait(name: &str, left: impl Fn() -> u64, output: Output) {
     }
 }
 
-/// Gives the sockets of all namespaces, and the namespaces themselves, another algorithm. The second answer is
-/// what the namespaces have now.
+/// Gives the sockets of all namespaces, and the namespaces themselves, another algorithm. The
+/// second answer is what the namespaces have now.
 fn move_over(
     algorithm: &Algorithm,
     to: &str,

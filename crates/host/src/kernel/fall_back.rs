@@ -62,8 +62,8 @@ impl Walker {
         Ok(Self { object, link })
     }
 
-    /// Walks the sockets of the network namespace that this thread is in. Those with `algorithm` that are
-    /// within `reach` get `to`.
+    /// Walks the sockets of the network namespace that this thread is in. Those with `algorithm`
+    /// that are within `reach` get `to`.
     pub fn walk(&self, algorithm: &Algorithm, to: &str, reach: Reach) -> Result<Sockets, Error> {
         let action = || Error::system(format!("walk the sockets of {}", algorithm.name()));
         let map = self.object.maps().find(|map| map.name() == "walk");

@@ -1,8 +1,10 @@
-//! What is loaded: from an algorithm to programs in the kernel, and back from what the kernel holds.
+//! What is loaded: from an algorithm to programs in the kernel, and back from what the kernel
+//! holds.
 //!
-//! The kernel registers a congestion control for as long as its link exists. A link is pinned, so that it
-//! stays, or it goes with the process that made it. Nothing else is kept anywhere: all that `status` shows is
-//! found by way of the link, its table of functions, their programs and their maps.
+//! The kernel registers a congestion control for as long as its link exists. A link is pinned, so
+//! that it stays, or it goes with the process that made it. Nothing else is kept anywhere: all that
+//! `status` shows is found by way of the link, its table of functions, their programs and their
+//! maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,7 +50,8 @@ const COUNTERS: &str = "counters";
 const CONTROL: &str = "control";
 const EVENTS: &str = "events";
 
-/// An algorithm that the kernel has registered. It goes with this value unless it is [pinned](Self::pin).
+/// An algorithm that the kernel has registered. It goes with this value unless it is
+/// [pinned](Self::pin).
 #[derive(Debug)]
 pub struct Loaded {
     links: Vec<(&'static str, Link)>,
@@ -118,7 +121,8 @@ pub fn load(algorithm: &Algorithm) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
-    /// Makes it stay when this process ends. All or nothing: after an error it goes with this value.
+    /// Makes it stay when this process ends. All or nothing: after an error it goes with this
+    /// value.
     pub fn pin(&mut self, folder: &Path) -> Result<(), Error> {
         let made = fs::create_dir_all(folder);
         made.map_err(Error::system(format!("make the folder {}", folder.display())))?;
@@ -240,8 +244,8 @@ impl Registered {
         self.map(COUNTERS)
     }
 
-    /// Sets how many nanoseconds pass between two samples of a connection: 0 for none at all, 1 for every
-    /// step.
+    /// Sets how many nanoseconds pass between two samples of a connection: 0 for none at all, 1 for
+    /// every step.
     pub fn observe_every(&self, nanoseconds: u64) -> Result<(), Error> {
         let map = self.map(CONTROL)?;
         let updated = map.update(&KEY, &nanoseconds.to_ne_bytes(), MapFlags::ANY);
@@ -266,8 +270,8 @@ pub fn registered(pins: &Path) -> Result<Vec<Registered>, Error> {
     let tables = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
     let named = tables.filter_map(|table| Some((table.name.to_str()?.to_owned(), table.id)));
     let mut named: Vec<_> = named.collect();
-    // Of two names the one that users choose first. The connections of an algorithm that was unloaded may have
-    // either.
+    // Of two names the one that users choose first. The connections of an algorithm that was
+    // unloaded may have either.
     named.sort_by_key(|(name, _)| !Algorithm::NAMES.contains(&name.as_str()));
     for (name, table) in named {
         let Some(algorithm) = Algorithm::of_kernel_name(&name) else {
@@ -332,8 +336,8 @@ fn program_maps() -> BTreeMap<u32, Vec<u32>> {
     programs.map(|program| (program.id, program.map_ids)).collect()
 }
 
-/// The maps behind a table of functions, by name. In the kernel's copy of the table each function is the
-/// number of its program.
+/// The maps behind a table of functions, by name. In the kernel's copy of the table each function
+/// is the number of its program.
 fn maps_of(table: u32, programs: &BTreeMap<u32, Vec<u32>>) -> Option<BTreeMap<String, u32>> {
     let table = MapHandle::from_map_id(table).ok()?;
     let value = table.lookup(&KEY, MapFlags::ANY).ok().flatten()?;
@@ -373,8 +377,8 @@ pub(crate) fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Takes away the links of an algorithm that are pinned in a folder: it can no longer be chosen. Those that
-/// have it keep it.
+/// Takes away the links of an algorithm that are pinned in a folder: it can no longer be chosen.
+/// Those that have it keep it.
 pub fn unregister(algorithm: &Algorithm, pins: &Path) -> Result<(), Error> {
     // The name that users choose first: without it nobody comes to the other.
     for name in algorithm.kernel_names().iter().rev() {
@@ -392,8 +396,8 @@ pub fn unregister(algorithm: &Algorithm, pins: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Pins that are left of a load or unload that was killed half-way: the name that users choose comes last and goes
-/// first, so that it is missing.
+/// Pins that are left of a load or unload that was killed half-way: the name that users choose
+/// comes last and goes first, so that it is missing.
 pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
     let all = Algorithm::NAMES.iter().filter_map(|name| Algorithm::named(name));
     let is_left = |algorithm: &Algorithm| {

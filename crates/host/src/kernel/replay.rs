@@ -1,5 +1,5 @@
-//! A rule's own code in the kernel on a trace of the caller's making: what the tests compare with the rule of
-//! the same name in `tidegate-transport`.
+//! A rule's own code in the kernel on a trace of the caller's making: what the tests compare with
+//! the rule of the same name in `tidegate-transport`.
 
 use libbpf_rs::{Object, ProgramInput};
 
@@ -27,8 +27,8 @@ pub struct Step {
     pub ack: u32,
     /// One past the last byte sent.
     pub sent: u32,
-    /// Newly acknowledged bytes; in flight at a timeout; the initial window at the beginning and after an
-    /// idle time. Delivered packets for `tg_dctcp`.
+    /// Newly acknowledged bytes; in flight at a timeout; the initial window at the beginning and
+    /// after an idle time. Delivered packets for `tg_dctcp`.
     pub bytes: u32,
     /// The segment size.
     pub mss: u32,

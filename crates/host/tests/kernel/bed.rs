@@ -96,7 +96,8 @@ impl Bed {
         })
     }
 
-    /// Sends `bytes` over TCP from one host, which opens the connection if it is the first, to the other.
+    /// Sends `bytes` over TCP from one host, which opens the connection if it is the first, to the
+    /// other.
     pub(crate) fn transfer(&self, from: usize, bytes: usize) {
         let (mut client, mut server) = self.connect();
         let (sender, receiver) = match from {

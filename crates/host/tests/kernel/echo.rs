@@ -48,8 +48,8 @@ impl Display for Echoes {
 }
 
 impl Echoes {
-    /// Segments with CWR before which nothing waited for an ACK, while ACKs were delayed, and those of them
-    /// that were acknowledged at once.
+    /// Segments with CWR before which nothing waited for an ACK, while ACKs were delayed, and those
+    /// of them that were acknowledged at once.
     fn reductions(&self) -> (usize, usize) {
         let pairs = self.segments.iter().zip(self.segments.iter().skip(1));
         // If the next one is not delayed either, none are: the kernel begins like that.
@@ -83,7 +83,8 @@ fn observe(bed: &Bed) -> Echoes {
         let number = |field: usize| packet[field].parse::<u32>().unwrap();
         let flags = u32::from_str_radix(packet[5].trim_start_matches("0x"), 16).unwrap();
         if packet[0] == "10.0.0.1" && number(1) > 0 {
-            // Sent again, as a host may that waited long for its ACK: it is old, and its mark is not looked at.
+            // Sent again, as a host may that waited long for its ACK: it is old, and its mark is
+            // not looked at.
             if ends.contains_key(&number(2)) {
                 continue;
             }
@@ -132,7 +133,8 @@ pub(crate) fn a_segment_with_cwr_waits_for_its_ack_as_the_variant_has_it() {
         echoes
     };
     let (waiting, inverted) = (of("odctcp"), of("odctcp-inverted"));
-    // The timer of a delayed ACK, or a reader that opens the window, may come before the next segment.
+    // The timer of a delayed ACK, or a reader that opens the window, may come before the next
+    // segment.
     let (reduced, at_once) = waiting.reductions();
     assert!(reduced > 1 && 2 * at_once < reduced, "{at_once} of {reduced}");
     let (reduced, at_once) = inverted.reductions();

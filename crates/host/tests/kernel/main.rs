@@ -1,9 +1,10 @@
-//! The algorithms in this machine's kernel: loaded, used between namespaces, compared with the rules of
-//! `tidegate-transport`, removed.
+//! The algorithms in this machine's kernel: loaded, used between namespaces, compared with the
+//! rules of `tidegate-transport`, removed.
 //!
-//! Needs root and a kernel with BTF. Without the privilege, or while a user of this machine has one of the
-//! algorithms loaded, each test is reported as skipped, by name. Everything happens in a mount namespace
-//! of its own, whose BPF file system goes away with this process, and all that was loaded with it.
+//! Needs root and a kernel with BTF. Without the privilege, or while a user of this machine has one
+//! of the algorithms loaded, each test is reported as skipped, by name. Everything happens in a
+//! mount namespace of its own, whose BPF file system goes away with this process, and all that was
+//! loaded with it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 

@@ -46,8 +46,8 @@ fn observe(bed: &Bed, from: usize) -> Seen {
     seen
 }
 
-/// An ECN-setup SYN and SYN-ACK as RFC 3168, section 6.1.1 wants them, of packets that are not ECN-capable:
-/// what any peer with standard ECN accepts, whichever system it is.
+/// An ECN-setup SYN and SYN-ACK as RFC 3168, section 6.1.1 wants them, of packets that are not
+/// ECN-capable: what any peer with standard ECN accepts, whichever system it is.
 fn check(seen: &Seen, what: &str) {
     let bits = ECE | CWR | AE;
     assert_eq!((seen.syn.0, seen.syn.1 & bits), (0, ECE | CWR), "SYN of {what}");
@@ -78,7 +78,8 @@ pub(crate) fn one_sided_algorithms_negotiate_with_a_stock_peer() {
     }
 }
 
-/// Why the one-sided ones open connections differently: with ECT on the SYN a stock listener refuses.
+/// Why the one-sided ones open connections differently: with ECT on the SYN a stock listener
+/// refuses.
 pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     let loaded = Loaded::new("tg_dctcp", &[]);
     let bed = Bed::new();

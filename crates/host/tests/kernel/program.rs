@@ -80,8 +80,8 @@ impl Drop for Loaded {
     }
 }
 
-/// What `status` says of an algorithm, if it is there. One that was unloaded may still have connections that
-/// end by themselves.
+/// What `status` says of an algorithm, if it is there. One that was unloaded may still have
+/// connections that end by themselves.
 pub(crate) fn status(name: &str) -> Option<Value> {
     let all: Value = serde_json::from_str(&succeed(&["status", "--json"])).unwrap();
     let all = all.as_array().unwrap().iter();

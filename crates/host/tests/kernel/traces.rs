@@ -1,9 +1,10 @@
 //! Same rule, two worlds: what the kernel made of a real connection's ACKs, and what
 //! `tidegate-transport` makes of the same.
 //!
-//! The rules that set the window themselves must have the same α, window and threshold after every step.
-//! `tg_dctcp` leaves growth, the pace of a reduction (PRR) and recovery to the kernel: there the same α
-//! after every ACK, and the same cuts at the same ACKs, from the window that the kernel has then.
+//! The rules that set the window themselves must have the same α, window and threshold after every
+//! step. `tg_dctcp` leaves growth, the pace of a reduction (PRR) and recovery to the kernel: there
+//! the same α after every ACK, and the same cuts at the same ACKs, from the window that the kernel
+//! has then.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
@@ -103,8 +104,8 @@ fn recorded(value: &Value) -> Recorded {
     }
 }
 
-/// Sends data from the first host, which has the algorithm, through a switch that marks, then through one
-/// that drops. Returns the steps of each connection at the sender.
+/// Sends data from the first host, which has the algorithm, through a switch that marks, then
+/// through one that drops. Returns the steps of each connection at the sender.
 fn record(name: &'static str, receiver: &str, ecn: u8) -> Vec<Vec<Recorded>> {
     let connections = observe(name, receiver, ecn, |bed| {
         for (mark, limit) in [(10, 500), (500, 12)] {

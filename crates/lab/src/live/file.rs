@@ -1,4 +1,5 @@
-//! A live switch as a TOML file: a table `[switch]` for what all ports do, a table `[[port]]` for each.
+//! A live switch as a TOML file: a table `[switch]` for what all ports do, a table `[[port]]` for
+//! each.
 //!
 //! ```toml
 //! [switch]
@@ -14,8 +15,8 @@
 //! delay = "50us"
 //! ```
 //!
-//! It is read as a scenario is, with the same kinds, keys, carets and advice. What is left out is as in
-//! [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
+//! It is read as a scenario is, with the same kinds, keys, carets and advice. What is left out is
+//! as in [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
 
 use tidegate_live::Config;
 use tidegate_scenario::{Problem, SwitchFile};

@@ -1,5 +1,5 @@
-//! Scenarios on real packets: the same file, the same plan, the same record as in the simulator, from
-//! a testbed of hosts with the kernel's TCP around a live switch.
+//! Scenarios on real packets: the same file, the same plan, the same record as in the simulator,
+//! from a testbed of hosts with the kernel's TCP around a live switch.
 
 mod file;
 mod plan;
@@ -25,8 +25,8 @@ pub use twin::{Line, compare, twin};
 pub struct HostNoise {
     /// How late the switch sent packets, all but 1 % of them, at its latest port.
     pub lateness: Span,
-    /// Time in which packets waited and the wire was idle because the switch did not run, at the port
-    /// that lost most.
+    /// Time in which packets waited and the wire was idle because the switch did not run, at the
+    /// port that lost most.
     pub lost: Span,
     /// The part of a thousand of the processors' time that a hypervisor gave to others: steal time.
     pub stolen: u32,
@@ -80,8 +80,8 @@ const LATE: Span = Span::from_us(200);
 /// And this much of the wire may be lost.
 const LOST: Span = Span::from_ms(10);
 
-/// Runs an experiment on a testbed of its own; `None` if it was stopped. `congestion` is the kernel's
-/// name of a congestion control to use instead of the scenario's.
+/// Runs an experiment on a testbed of its own; `None` if it was stopped. `congestion` is the
+/// kernel's name of a congestion control to use instead of the scenario's.
 pub fn run(
     experiment: &Experiment,
     command: String,

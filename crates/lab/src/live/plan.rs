@@ -198,8 +198,8 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     })
 }
 
-/// The kernel's congestion controls for a rule, the best first, and whether they use ECN. Those that begin with
-/// `tg_` are there once `tidegate host` has loaded them.
+/// The kernel's congestion controls for a rule, the best first, and whether they use ECN. Those
+/// that begin with `tg_` are there once `tidegate host` has loaded them.
 fn candidates(rule: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
     let echoes_as_odctcp = matches!(echo, Echo::Odctcp | Echo::OdctcpInverted);
     Some(match rule {

@@ -1,8 +1,8 @@
 //! What a run on real packets left, as the plain data that results are made of.
 //!
 //! What both worlds have is made by the code that makes the simulator's records. Times are those of
-//! the testbed; a flow's completion time counts from when it was really handed over. The kernel does
-//! not show which packets of a flow were marked: that number is zero.
+//! the testbed; a flow's completion time counts from when it was really handed over. The kernel
+//! does not show which packets of a flow were marked: that number is zero.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -123,7 +123,8 @@ fn outcome(built: &Built, live: &testbed::Outcome) -> Outcome {
     }
 }
 
-/// As if the flow had started when it should have: the thread that starts them may be a little late.
+/// As if the flow had started when it should have: the thread that starts them may be a little
+/// late.
 fn of_flow(flow: &tidegate_sim::Flow, result: &FlowResult) -> tidegate_sim::FlowResult {
     let finish = result.started_at.zip(result.received_at);
     let finish = finish.map_or(Time::MAX, |(start, end)| flow.start + (end - start));

@@ -116,8 +116,8 @@ fn counters(outcome: &Outcome) -> Counters {
     }
 }
 
-/// How much of the times of the slowest small flows, those from the 99th percentile on, their data waited at its
-/// hosts for others, if that was measured and is more than a half.
+/// How much of the times of the slowest small flows, those from the 99th percentile on, their data
+/// waited at its hosts for others, if that was measured and is more than a half.
 fn host_wait_percent(built: &Built, outcome: &Outcome) -> Result<Option<u8>, ConfigError> {
     let waits = &outcome.observed.host_waits;
     if waits.is_empty() {
@@ -204,7 +204,8 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
     for seen in &outcome.observed.flows {
         if let Some(flow) = flows.get_mut(seen.flow as usize) {
             flow.received = Some(seen.received);
-            // A flow that is not in the window has none, which is something else than a starved one.
+            // A flow that is not in the window has none, which is something else than a starved
+            // one.
             flow.goodput_bps =
                 (seen.span > Span::ZERO).then(|| seen.goodput().map_or(0, Rate::as_bps));
         }
@@ -293,8 +294,8 @@ fn pauses(built: &Built, outcome: &Outcome) -> Pauses {
     }
 }
 
-/// The probabilities at which a distribution is written down, in parts of 10,000: enough for a curve
-/// and its tail.
+/// The probabilities at which a distribution is written down, in parts of 10,000: enough for a
+/// curve and its tail.
 const PROBABILITIES: [u32; 27] = [
     0, 100, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000,
     6_500, 7_000, 7_500, 8_000, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950, 9_990, 9_999, 10_000,

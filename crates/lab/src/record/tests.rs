@@ -173,7 +173,8 @@ fn flows_are_measured_against_the_ideal_and_by_the_window() {
 
 #[test]
 fn what_is_not_in_the_window_has_no_number() {
-    // The first flow is over when the window begins; the second never ends, and the third comes later.
+    // The first flow is over when the window begins; the second never ends, and the third comes
+    // later.
     let early = r#"
         [topology]
         kind = "star"

@@ -178,8 +178,8 @@ fn traces(
     lines
 }
 
-/// The number in the name of a point, such as `100us` in `interval 100us` or `2` in `2x, average`, and
-/// the rest of the name.
+/// The number in the name of a point, such as `100us` in `interval 100us` or `2` in `2x, average`,
+/// and the rest of the name.
 fn number_in(value: &str) -> (&str, String) {
     let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     let words = || value.split([' ', ',']).filter(|word| !word.is_empty());
@@ -313,7 +313,8 @@ impl Curves<'_> {
         }
     }
 
-    /// The line and the mark of a published number. `position` finds the place of the points of a pattern.
+    /// The line and the mark of a published number. `position` finds the place of the points of a
+    /// pattern.
     fn placed(
         &self,
         claim: &Claim,
@@ -331,8 +332,8 @@ impl Curves<'_> {
                 let reach = within * value.abs();
                 mark(&claim.of, value, (value - reach, value + reach))
             }
-            // A change in a chart whose base is 1: either its points are compared with the base, or they
-            // are the base and those that they are compared with have the reciprocal.
+            // A change in a chart whose base is 1: either its points are compared with the base, or
+            // they are the base and those that they are compared with have the reciprocal.
             (Some(against), Some(base)) => {
                 let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
                 let ends = (1.0 + value - within, 1.0 + value + within);

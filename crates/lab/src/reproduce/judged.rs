@@ -263,7 +263,8 @@ impl Finding {
         match (self.unit, self.written_in) {
             (CHANGE, _) if value == f64::INFINITY => "+∞ %".to_owned(),
             (CHANGE, _) => format::change(1.0 + value),
-            // Beside a published number it has the same unit, so that both can be compared at a glance.
+            // Beside a published number it has the same unit, so that both can be compared at a
+            // glance.
             (_, (unit, scale)) if !unit.is_empty() => {
                 format!("{} {unit}", format::three_digits(value / scale))
             }

@@ -101,8 +101,8 @@ pub fn figure(file: &Embedded) -> Option<Figure> {
     Figure::parse(file.text).ok().flatten()
 }
 
-/// A hash of what a file and those that it includes set, without titles, comments and what the paper claims:
-/// results are those of other settings if it has changed.
+/// A hash of what a file and those that it includes set, without titles, comments and what the
+/// paper claims: results are those of other settings if it has changed.
 pub fn settings(file: &Embedded) -> String {
     let mut hash = FNV_START;
     add_settings(file, &mut hash);

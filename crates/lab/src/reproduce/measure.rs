@@ -74,15 +74,16 @@ pub enum Special {
     MarkFraction,
     /// The max-min share of a flow, in bits per second, which needs no run.
     MaxMin(Share),
-    /// What was seen of the flows at ports where they were told apart: the mean of the ports that fit, and
-    /// of decisions those of all of them together.
+    /// What was seen of the flows at ports where they were told apart: the mean of the ports that
+    /// fit, and of decisions those of all of them together.
     PortFlows {
         /// The port; `*` matches any text.
         port: String,
         /// What is taken.
         take: FromPortFlows,
     },
-    /// The part of the flows of some sizes that took no longer than a time. Those that did not end took longer.
+    /// The part of the flows of some sizes that took no longer than a time. Those that did not end
+    /// took longer.
     PartWithin {
         /// The time.
         time: Number,
@@ -117,8 +118,9 @@ pub enum Special {
         /// The base.
         base: Number,
     },
-    /// Segments that leave in a round trip after a segment with CWR: from its departure until an ACK of it comes
-    /// back, and those that this ACK lets go. The mean over all such segments of the traced flow.
+    /// Segments that leave in a round trip after a segment with CWR: from its departure until an
+    /// ACK of it comes back, and those that this ACK lets go. The mean over all such segments of
+    /// the traced flow.
     SegmentsAfterCwr {
         /// Which of the two parts; both together if absent.
         part: Option<AfterCwr>,
@@ -137,8 +139,8 @@ pub enum Special {
         from: Option<Number>,
         /// The time of the last.
         to: Option<Number>,
-        /// Samples within such a time are put together first, as their mean: what changes from packet to
-        /// packet is then no part of it.
+        /// Samples within such a time are put together first, as their mean: what changes from
+        /// packet to packet is then no part of it.
         averaged: Option<Number>,
         /// Another thing whose number it is divided by.
         per: Option<String>,
@@ -222,8 +224,8 @@ pub enum FromPortFlows {
 pub enum FromSamples {
     /// How often the number changed.
     Changes,
-    /// The time from the first sample that counts until all later ones are near the max-min share of a
-    /// flow.
+    /// The time from the first sample that counts until all later ones are near the max-min share
+    /// of a flow.
     Converges {
         /// The flow and those that it shares the link with.
         share: Box<Share>,
@@ -318,7 +320,8 @@ impl Measure {
         }
     }
 
-    /// Whether its values can be below zero: differences, and what is calculated back from an average.
+    /// Whether its values can be below zero: differences, and what is calculated back from an
+    /// average.
     pub(super) const fn is_signed(&self) -> bool {
         matches!(
             self,
@@ -505,8 +508,8 @@ impl Special {
     }
 }
 
-/// The part of the flows up to a size that took no longer than a time, of all that have an end: what is left
-/// when a run ends has not made it.
+/// The part of the flows up to a size that took no longer than a time, of all that have an end:
+/// what is left when a run ends has not made it.
 fn part_within(record: &Record, time: &Number, up_to: Option<&Number>) -> Option<f64> {
     let fits = |flow: &&Flow| {
         let size = flow.bytes.map(|bytes| bytes as f64);
@@ -523,8 +526,8 @@ fn completion(flow: &Flow) -> Option<f64> {
     flow.fct_ps.map(|picos| picos as f64 / 1e12)
 }
 
-/// How many segments leave after each one with CWR, from a time in picoseconds on. Those whose round trip the
-/// trace does not have to the end are left out.
+/// How many segments leave after each one with CWR, from a time in picoseconds on. Those whose
+/// round trip the trace does not have to the end are left out.
 fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64> {
     let left = |event: &&TraceEvent| matches!(event.event, Traced::Sent | Traced::Resent);
     let acks = || trace.iter().filter(|event| event.event == Traced::Acked);
@@ -727,8 +730,8 @@ impl FromSamples {
     }
 }
 
-/// The time from the first sample until all later ones are near `at`; `None` if there are no such ones, since
-/// it is far from it to the end.
+/// The time from the first sample until all later ones are near `at`; `None` if there are no such
+/// ones, since it is far from it to the end.
 fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
     let (begin, _) = samples.first()?;
     let is_far = |&(_, value): &(f64, f64)| (value - at).abs() > within.value * at;

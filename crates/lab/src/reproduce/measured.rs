@@ -12,8 +12,8 @@ use super::region::Measured;
 /// A point that a claim is about.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Point {
-    /// Its label; of a curve, where on it the point is: the text in place of the first `*`. Empty of a
-    /// number that is taken from all points.
+    /// Its label; of a curve, where on it the point is: the text in place of the first `*`. Empty
+    /// of a number that is taken from all points.
     pub label: String,
     /// What was measured there.
     pub measured: Measured,
@@ -24,7 +24,8 @@ pub struct Point {
 pub struct Found {
     /// Its points.
     pub points: Vec<Point>,
-    /// How many of the runs, or of repetitions if all points of one make a number, have no such number.
+    /// How many of the runs, or of repetitions if all points of one make a number, have no such
+    /// number.
     pub numberless: usize,
 }
 
@@ -38,8 +39,8 @@ struct AtRun<'a> {
     base: Option<&'a Record>,
 }
 
-/// The points that a claim judges: those of its curve that were run; of claims that take one number from
-/// all points it is a single one.
+/// The points that a claim judges: those of its curve that were run; of claims that take one number
+/// from all points it is a single one.
 pub fn found(claim: &Claim, records: &[Record]) -> Found {
     let Published::Curve { points: published, within } = &claim.paper else {
         return of_runs(claim, records);
@@ -149,8 +150,8 @@ fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> 
     Some((measured, left_out))
 }
 
-/// The mean of numbers and its interval. What has grown from nothing in every repetition has grown beyond
-/// all measure; in some of them only, there is no mean, and these are left out and counted.
+/// The mean of numbers and its interval. What has grown from nothing in every repetition has grown
+/// beyond all measure; in some of them only, there is no mean, and these are left out and counted.
 fn over(numbers: &[f64]) -> Option<(Measured, usize)> {
     let finite = numbers.iter().copied().filter(|number| number.is_finite());
     let finite: Vec<f64> = finite.collect();
@@ -167,8 +168,8 @@ fn ends(Interval { low, high }: Interval) -> (f64, f64) {
     (low, high)
 }
 
-/// The numbers of all runs that a claim is about, and how many of these have none. A run whose base was not
-/// run is compared with nothing.
+/// The numbers of all runs that a claim is about, and how many of these have none. A run whose base
+/// was not run is compared with nothing.
 fn values<'a>(claim: &Claim, records: &'a [Record]) -> (Vec<AtRun<'a>>, usize) {
     let (mut values, mut numberless) = (Vec::new(), 0);
     for record in records {
@@ -215,8 +216,8 @@ fn swept(text: &str) -> Option<f64> {
     number.ok().map(|number| number.value)
 }
 
-/// How much larger a value is than its base, as a part of it: infinitely if the base is nothing. Of two
-/// that are nothing, and of a base below zero, there is no such number.
+/// How much larger a value is than its base, as a part of it: infinitely if the base is nothing. Of
+/// two that are nothing, and of a base below zero, there is no such number.
 fn change(value: f64, base: f64) -> Option<f64> {
     if base > 0.0 {
         return Some(value / base - 1.0);

@@ -1,5 +1,6 @@
-//! What was measured of a figure: all that its claims need of its runs, and little enough to be kept in
-//! `docs/reproduction`. Verdicts are made of it whenever they are asked for, by the claims as they are then.
+//! What was measured of a figure: all that its claims need of its runs, and little enough to be
+//! kept in `docs/reproduction`. Verdicts are made of it whenever they are asked for, by the claims
+//! as they are then.
 
 use std::io;
 use std::path::Path;
@@ -52,7 +53,8 @@ pub struct Answer {
     /// How many runs of its points left no results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: usize,
-    /// How many of its finished runs have no such number, such as a time until something that never happens.
+    /// How many of its finished runs have no such number, such as a time until something that never
+    /// happens.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub numberless: usize,
     /// What was measured at its points.
@@ -90,8 +92,8 @@ pub struct Runs<'a> {
 }
 
 impl Measurements {
-    /// Measures what the claims of a figure and of its trials ask for. `trials` are the runs and the
-    /// commands of the entry's trials, in their order.
+    /// Measures what the claims of a figure and of its trials ask for. `trials` are the runs and
+    /// the commands of the entry's trials, in their order.
     pub fn new(
         entry: &Entry,
         version: Version,

@@ -57,8 +57,8 @@ pub struct Setup {
     pub decided: Option<Spanned<String>>,
 }
 
-/// One change for all figures of a setup. Which claims of a figure are judged again is written there, as
-/// `joint`.
+/// One change for all figures of a setup. Which claims of a figure are judged again is written
+/// there, as `joint`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JointTrial {
@@ -118,8 +118,8 @@ impl Paper {
         Ok(whole.paper)
     }
 
-    /// That its headlines and setups are about claims, trials and figures that there are. `names` has
-    /// what can be quoted of a figure (`Figure::quotable`), and is `None` of an unknown one.
+    /// That its headlines and setups are about claims, trials and figures that there are. `names`
+    /// has what can be quoted of a figure (`Figure::quotable`), and is `None` of an unknown one.
     pub fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
         let check = |key: &str, span: Range<usize>| {
             let (figure, claim) = key.split_once('/').unwrap_or((key, ""));

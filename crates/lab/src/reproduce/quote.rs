@@ -1,8 +1,8 @@
-//! Numbers that findings quote: from the results, by the name of a claim, so that they are those of the
-//! runs beside them.
+//! Numbers that findings quote: from the results, by the name of a claim, so that they are those of
+//! the runs beside them.
 //!
-//! `{name}` is the measured number of a claim, `{name@trial}` that of a trial. Any other number with a
-//! unit has to be one that the figure's file has anyway: published, assumed or set.
+//! `{name}` is the measured number of a claim, `{name@trial}` that of a trial. Any other number
+//! with a unit has to be one that the figure's file has anyway: published, assumed or set.
 
 use toml::Spanned;
 

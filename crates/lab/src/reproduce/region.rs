@@ -21,8 +21,8 @@ pub struct Measured {
     /// The mean over the repetitions; infinite for the change of what grows from nothing.
     #[serde(deserialize_with = "or_infinite")]
     pub value: f64,
-    /// The ends of the interval: over the repetitions, or from the blocks of a single one. `None` if
-    /// it has none.
+    /// The ends of the interval: over the repetitions, or from the blocks of a single one. `None`
+    /// if it has none.
     pub interval: Option<(f64, f64)>,
     /// Repetitions.
     pub runs: usize,
@@ -324,7 +324,8 @@ mod tests {
     #[test]
     fn the_number_of_runs_that_would_decide_makes_the_interval_fit() {
         let region = about("-38%", "12%", None, true);
-        // Three runs reach ±0.2 (t = 4.3027, so each varies by 0.0805); the nearer end is 0.08 away.
+        // Three runs reach ±0.2 (t = 4.3027, so each varies by 0.0805); the nearer end is 0.08
+        // away.
         let measured = Measured { value: -0.34, interval: Some((-0.54, -0.14)), runs: 3 };
         let single = 0.2 * 3f64.sqrt() / 4.3027;
         let reach = |runs: usize| student::quantile(runs - 1) * single / real(runs).sqrt();

@@ -1,7 +1,7 @@
 //! Runs experiments side by side, each written to its folder as soon as it is finished.
 //!
-//! Runs know nothing of each other, so that what they leave does not depend on how many go at a time.
-//! One that fails is reported, and the others go on.
+//! Runs know nothing of each other, so that what they leave does not depend on how many go at a
+//! time. One that fails is reported, and the others go on.
 
 #[cfg(test)]
 mod tests;
@@ -275,8 +275,8 @@ struct Open {
 }
 
 impl Queue<'_> {
-    /// Runs what the folders do not hold yet. `ended` is called with the place of each sweep as soon
-    /// as all of its runs are over, from the thread of the last one, while others go on.
+    /// Runs what the folders do not hold yet. `ended` is called with the place of each sweep as
+    /// soon as all of its runs are over, from the thread of the last one, while others go on.
     ///
     /// A folder that cannot be written to ends the queue: no further run is started.
     pub fn run(&self, ended: impl Fn(usize, Done) + Sync) {
@@ -354,7 +354,8 @@ impl Queue<'_> {
     }
 }
 
-/// How many threads a run may have so that no core has to do the work of two, with so many runs to go.
+/// How many threads a run may have so that no core has to do the work of two, with so many runs to
+/// go.
 fn per_run(jobs: NonZeroUsize, runs: usize) -> NonZeroUsize {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let at_a_time = jobs.get().min(runs).max(1);

@@ -1,9 +1,9 @@
-//! How fast the switch forwards, what a packet costs, and what it adds to a packet's latency, beside
-//! the kernel's own bridge in the same run.
+//! How fast the switch forwards, what a packet costs, and what it adds to a packet's latency,
+//! beside the kernel's own bridge in the same run.
 //!
 //! Three namespaces in a row: a sender, the switch or the bridge, a receiver, joined by veth pairs.
-//! The sender sends as fast as it can, or twice what a shaped wire takes, on a thread of its own, so
-//! that two cores are needed; what the receiver's kernel counts within the time is the result.
+//! The sender sends as fast as it can, or twice what a shaped wire takes, on a thread of its own,
+//! so that two cores are needed; what the receiver's kernel counts within the time is the result.
 
 use std::fs;
 use std::io;
@@ -220,7 +220,8 @@ impl Row {
             let switch = scope.spawn(|| {
                 let result = self.middle.run(|| {
                     let mut live = Live::open(&config)?;
-                    // Without it the results show more of what else runs. If it may not be, they do.
+                    // Without it the results show more of what else runs. If it may not be, they
+                    // do.
                     let _ = process::raise_priority();
                     crate::drop_privileges()?;
                     let began = process::thread_time();

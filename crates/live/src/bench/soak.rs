@@ -1,8 +1,9 @@
-//! Whether the switch stays whole under everything at once, for long: traffic, links that go down and
-//! come back, thresholds that change, storms of broadcasts, MTUs that change, and clients that ask.
+//! Whether the switch stays whole under everything at once, for long: traffic, links that go down
+//! and come back, thresholds that change, storms of broadcasts, MTUs that change, and clients that
+//! ask.
 //!
-//! At the end of each minute everything pauses, and what the kernels on both sides counted is compared
-//! with what the switch counted: every frame has arrived, or some counter says why not.
+//! At the end of each minute everything pauses, and what the kernels on both sides counted is
+//! compared with what the switch counted: every frame has arrived, or some counter says why not.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -378,15 +379,16 @@ impl Ledger<'_> {
             chaos,
             imbalance: counters.imbalance(),
             lost_before: lost(offered, came, dropped_before),
-            // What the kernel drops here it reports, at least Linux 6.18, and then it was not forwarded.
+            // What the kernel drops here it reports, at least Linux 6.18, and then it was not
+            // forwarded.
             lost_behind: forwarded.cast_signed() - arrived.cast_signed(),
             memory: memory(),
         })
     }
 }
 
-/// What is missing of what was sent: neither came nor was dropped by the kernel, which may have told the
-/// sender. Below zero if more came than was sent.
+/// What is missing of what was sent: neither came nor was dropped by the kernel, which may have
+/// told the sender. Below zero if more came than was sent.
 const fn lost(sent: u64, came: u64, dropped: u64) -> i64 {
     match sent.checked_sub(came) {
         Some(missing) => missing.saturating_sub(dropped).cast_signed(),

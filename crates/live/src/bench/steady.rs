@@ -1,4 +1,5 @@
-//! Whether a shaped wire keeps its rate for long: second by second, with what a hypervisor took of each.
+//! Whether a shaped wire keeps its rate for long: second by second, with what a hypervisor took of
+//! each.
 
 use std::sync::atomic::AtomicBool;
 

@@ -37,8 +37,8 @@ pub struct Received<'a> {
 pub enum SendError {
     /// None can be: the interface is down or gone.
     LinkDown,
-    /// The first of them was not: the interface, or what is behind it, has no room now, or never has
-    /// for a frame of this length. It does not say which.
+    /// The first of them was not: the interface, or what is behind it, has no room now, or never
+    /// has for a frame of this length. It does not say which.
     NoBuffer,
     /// The first of them never can be, such as one that is too long for the interface.
     Refused,
@@ -46,8 +46,8 @@ pub enum SendError {
 
 /// An interface.
 pub trait Device {
-    /// Hands over what has come in, at most `most` frames, in order. Does not wait. Returns how many
-    /// there were.
+    /// Hands over what has come in, at most `most` frames, in order. Does not wait. Returns how
+    /// many there were.
     fn receive(&mut self, now: Time, most: usize, take: impl FnMut(Received<'_>)) -> usize;
 
     /// Sends the first frames, as many as there is room for, and returns how many. Does not wait.

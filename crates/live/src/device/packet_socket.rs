@@ -68,7 +68,8 @@ impl PacketSocket {
         Ok(device)
     }
 
-    /// Whether the interface is up and has a carrier, which it may have lost or got up to a second ago.
+    /// Whether the interface is up and has a carrier, which it may have lost or got up to a second
+    /// ago.
     fn is_running(&mut self) -> bool {
         let socket = self.socket.as_fd();
         if let Some(is_up) = interface::is_running(socket, &self.name) {
@@ -89,7 +90,8 @@ impl PacketSocket {
     }
 }
 
-/// The number of an interface that can be a port. Nothing of it is changed, and no privilege needed.
+/// The number of an interface that can be a port. Nothing of it is changed, and no privilege
+/// needed.
 pub(crate) fn find(name: &str) -> Result<i32, Error> {
     let failed = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
     let control = interface::control().map_err(failed())?;

@@ -5,9 +5,9 @@
 //! the interface's own queue until then, which no scheme sees. The kernel's side may be in another
 //! namespace, where it cannot be asked for: that it is down shows when a frame is sent.
 //!
-//! An interface that is removed, with its namespace or alone, is taken up again when there is one of
-//! its name in the namespace in which it was opened. No privilege is needed for one that has no owner,
-//! or this one.
+//! An interface that is removed, with its namespace or alone, is taken up again when there is one
+//! of its name in the namespace in which it was opened. No privilege is needed for one that has no
+//! owner, or this one.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -132,8 +132,8 @@ impl Clients {
         self.retry = Some(self.clock.now());
     }
 
-    /// Takes a client in. If all places are taken, it gets that of the client that has taken longest to
-    /// ask, or else to read; if all wait for counters, it is sent away.
+    /// Takes a client in. If all places are taken, it gets that of the client that has taken
+    /// longest to ask, or else to read; if all wait for counters, it is sent away.
     fn admit(&mut self, mut stream: TcpStream) {
         let free = self.places.iter().position(Option::is_none);
         let Some(place) = free.or_else(|| self.slowest()) else {

@@ -86,8 +86,8 @@ pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
 }
 
 /// Whether a host, with a port or without, is this one. Any address is: a client that knows it came
-/// here by it. A name may be one that its owner made to mean this machine, so that a page of theirs can
-/// read what is here.
+/// here by it. A name may be one that its owner made to mean this machine, so that a page of theirs
+/// can read what is here.
 fn is_own(host: &str, names: &[String]) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let (address, port) = rest.split_once(']').unwrap_or((rest, "?"));

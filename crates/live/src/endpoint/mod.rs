@@ -1,8 +1,8 @@
 //! The counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
 //!
 //! A thread of its own answers up to 64 clients at once, each on a connection of its own, and gives
-//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked for,
-//! at most once for all who ask meanwhile, and in a hundredth of its time.
+//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked
+//! for, at most once for all who ask meanwhile, and in a hundredth of its time.
 
 mod clients;
 mod http;
@@ -25,8 +25,8 @@ use crate::prometheus;
 use crate::sys::process;
 use clients::Clients;
 
-/// An address that is taken, where nobody is answered yet. To take one may need a privilege; to answer
-/// needs none, and threads that begin after a process gave its privileges up never had any.
+/// An address that is taken, where nobody is answered yet. To take one may need a privilege; to
+/// answer needs none, and threads that begin after a process gave its privileges up never had any.
 pub struct Listener {
     clients: Clients,
     shared: Arc<Shared>,
@@ -73,8 +73,8 @@ impl Pages for Counters {
 }
 
 impl Listener {
-    /// Takes an address; port 0 is any that is free. Clients may call it by its address, by `localhost`
-    /// and by `names`.
+    /// Takes an address; port 0 is any that is free. Clients may call it by its address, by
+    /// `localhost` and by `names`.
     pub fn bind(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
         let action = format!("listen at {address}");
         Self::open(address, names).map_err(Error::system(action, "CAP_NET_BIND_SERVICE"))
@@ -157,8 +157,8 @@ impl Endpoint {
     }
 }
 
-/// How long the switch makes no counters after it took so long for them: many ports with many queues
-/// have many, and nothing is forwarded meanwhile. Clients wait for two seconds.
+/// How long the switch makes no counters after it took so long for them: many ports with many
+/// queues have many, and nothing is forwarded meanwhile. Clients wait for two seconds.
 fn rest_after(cost: Span) -> Span {
     (cost * 99).min(Span::from_secs(1))
 }

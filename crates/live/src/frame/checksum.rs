@@ -2,9 +2,10 @@
 
 use super::{Version, parse, u16_at};
 
-/// Computes the checksum of the TCP or UDP packet in a frame whose sender left that to hardware. Returns
-/// whether it did. In its place such a packet has the sum of its pseudo-header; where that is not so the
-/// checksum that is missing is another one, such as that of a packet in a tunnel, and all stays as it is.
+/// Computes the checksum of the TCP or UDP packet in a frame whose sender left that to hardware.
+/// Returns whether it did. In its place such a packet has the sum of its pseudo-header; where that
+/// is not so the checksum that is missing is another one, such as that of a packet in a tunnel, and
+/// all stays as it is.
 pub fn finish_checksum(frame: &mut [u8]) -> bool {
     let found = parse(frame).and_then(|facts| facts.ip);
     let Some((ip, packet)) = found.and_then(|ip| Some((ip, frame.get_mut(ip.offset.into()..)?)))

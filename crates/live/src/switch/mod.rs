@@ -6,8 +6,8 @@
 //! of the call that sends it, which is what its sojourn is measured to.
 //!
 //! A frame that floods is copied, once for each port beyond the first, as often as [storm
-//! control](crate::config::Options) lets it. VLANs share one table of stations, and tags pass as they
-//! are. There is no spanning tree: [`Switch::maintain`] sends frames that find a loop.
+//! control](crate::config::Options) lets it. VLANs share one table of stations, and tags pass as
+//! they are. There is no spanning tree: [`Switch::maintain`] sends frames that find a loop.
 
 mod cable;
 mod port;
@@ -116,8 +116,8 @@ impl<D: Device> Switch<D> {
         })
     }
 
-    /// Takes at most one burst of frames from each device to the ports they leave by, and a short one
-    /// while packets wait there. Returns how many there were.
+    /// Takes at most one burst of frames from each device to the ports they leave by, and a short
+    /// one while packets wait there. Returns how many there were.
     pub fn receive(&mut self, now: Time) -> usize {
         let Self { devices, core } = self;
         let is_waited_for = core.ports.iter().any(SwitchPort::holds_packets);
@@ -130,7 +130,8 @@ impl<D: Device> Switch<D> {
         received + core.deliver(now)
     }
 
-    /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or lost.
+    /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or
+    /// lost.
     pub fn transmit(&mut self, now: Time) -> usize {
         let Core { ports, buffer, store, .. } = &mut self.core;
         let ports = ports.iter_mut().zip(&mut self.devices);
@@ -144,7 +145,8 @@ impl<D: Device> Switch<D> {
         departures.chain(cables.iter().filter_map(Cable::next_arrival)).min()
     }
 
-    /// Begins to observe all queues, in this part of the time. What was observed before is forgotten.
+    /// Begins to observe all queues, in this part of the time. What was observed before is
+    /// forgotten.
     pub fn observe(&mut self, window: Window) {
         for port in &mut self.core.ports {
             port.observe(window);
@@ -195,8 +197,8 @@ impl<D: Device> Switch<D> {
         Ok(())
     }
 
-    /// Exchanges the schemes of all ports for others that are [ready](Markers::new), made for the same
-    /// ports. Nothing is allocated, and packets that wait are kept.
+    /// Exchanges the schemes of all ports for others that are [ready](Markers::new), made for the
+    /// same ports. Nothing is allocated, and packets that wait are kept.
     pub fn swap_markers(&mut self, markers: &mut Markers) {
         for (port, marker) in self.core.ports.iter_mut().zip(&mut markers.0) {
             port.swap_marker(marker);
@@ -345,16 +347,16 @@ impl Core {
         self.ports[port.index()].lose(loss);
     }
 
-    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was seen
-    /// at a port that is in none.
+    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was
+    /// seen at a port that is in none.
     #[cold]
     fn came_back(&self, facts: &Facts, ingress: PortId, arrival: Time) -> bool {
         let port = self.fdb.lookup(facts.source, arrival);
         port.is_some_and(|port| port != ingress && self.ports[port.index()].looping.until.is_none())
     }
 
-    /// Whether a frame that came in at a port in a loop may leave: by another such port only a few may,
-    /// or one for a station that the loop has misplaced goes round for ever.
+    /// Whether a frame that came in at a port in a loop may leave: by another such port only a few
+    /// may, or one for a station that the loop has misplaced goes round for ever.
     #[cold]
     fn may_go_round(&mut self, ingress: PortId, egress: PortId, arrival: Time) -> bool {
         let is_looping = self.ports[egress.index()].looping.until.is_some();
@@ -387,8 +389,8 @@ impl Core {
         }
     }
 
-    /// Offers a frame to every port but the one it came in by and those that are blocked, if no more
-    /// such frames came than may.
+    /// Offers a frame to every port but the one it came in by and those that are blocked, if no
+    /// more such frames came than may.
     #[cold]
     fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
         let port = &mut self.ports[ingress.index()];

@@ -1,5 +1,5 @@
-//! One port of the switch: the dataplane's port, the wire's pace, and the burst that is handed to the
-//! device.
+//! One port of the switch: the dataplane's port, the wire's pace, and the burst that is handed to
+//! the device.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::mark::{AnyMarker, PortInfo};

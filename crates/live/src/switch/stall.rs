@@ -2,9 +2,9 @@
 //!
 //! A device that only waits is asked again, less and less often, and after a second its frames are
 //! given up, a burst each second. One that has no buffer does not say whether it has one soon or
-//! never for a frame like this: the frame is tried a few times within some tens of microseconds. Once
-//! one is given up, those that are no shorter have one try, until one of them gets through: frames
-//! that are too long for a receiver cost the others of its port no time.
+//! never for a frame like this: the frame is tried a few times within some tens of microseconds.
+//! Once one is given up, those that are no shorter have one try, until one of them gets through:
+//! frames that are too long for a receiver cost the others of its port no time.
 
 use tidegate_units::{Span, Time};
 
@@ -58,8 +58,8 @@ impl Stall {
         }
     }
 
-    /// Frames are gone without a try to come: the link is down, or the device refuses them. Those that
-    /// come next have all of their time.
+    /// Frames are gone without a try to come: the link is down, or the device refuses them. Those
+    /// that come next have all of their time.
     #[cold]
     pub(super) const fn on_lost(&mut self) {
         self.is_stalled = false;

@@ -1,7 +1,7 @@
 //! Storm control: how many of the frames that go to all ports a port takes in a second.
 //!
-//! Only frames that flood come here: one for a station that is known costs nothing. While a port is in
-//! a loop it takes few of them: each that is dropped is one less that goes round for ever.
+//! Only frames that flood come here: one for a station that is known costs nothing. While a port is
+//! in a loop it takes few of them: each that is dropped is one less that goes round for ever.
 
 use tidegate_units::{Span, Time};
 
@@ -19,7 +19,8 @@ pub(super) struct Storm {
     looping: Meter,
 }
 
-/// How many frames a second a port in a loop takes that may go round in it: enough to find an address.
+/// How many frames a second a port in a loop takes that may go round in it: enough to find an
+/// address.
 const LOOP_LIMIT: u32 = 100;
 
 impl Storm {

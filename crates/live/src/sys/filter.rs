@@ -70,8 +70,8 @@ fn masked(argument: u8, mask: u64, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// Requests about interfaces, for which the kernel asks for a privilege where they change something,
-/// and whether a file is a terminal. C libraries disagree on the type of some.
+/// Requests about interfaces, for which the kernel asks for a privilege where they change
+/// something, and whether a file is a terminal. C libraries disagree on the type of some.
 const REQUESTS: [u64; 8] = [
     libc::SIOCGIFINDEX,
     libc::SIOCGIFFLAGS,

@@ -29,8 +29,8 @@ pub(crate) fn index(socket: BorrowedFd, name: &str) -> io::Result<Option<c_int>>
     }
 }
 
-/// What the flags of an interface say about its link: up or not, or `None` if it is up and they know of
-/// no carrier. They follow it up to a second later.
+/// What the flags of an interface say about its link: up or not, or `None` if it is up and they
+/// know of no carrier. They follow it up to a second later.
 pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> Option<bool> {
     let flags = flags(socket, name).unwrap_or_default();
     let has = |flag: c_int| flags & flag as c_short != 0;
@@ -41,8 +41,8 @@ pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> Option<bool> {
     }
 }
 
-/// Whether an interface has a carrier now. This takes a lock of the kernel's that others may hold for
-/// long, while they make or remove interfaces: not to be asked often where frames wait.
+/// Whether an interface has a carrier now. This takes a lock of the kernel's that others may hold
+/// for long, while they make or remove interfaces: not to be asked often where frames wait.
 pub(crate) fn has_carrier(socket: BorrowedFd, name: &str) -> bool {
     ethtool(socket, name, ETHTOOL_GLINK, 0).is_ok_and(|carrier| carrier != 0)
 }
@@ -92,9 +92,9 @@ const ETHTOOL_GFLAGS: u32 = 0x25;
 const ETHTOOL_SFLAGS: u32 = 0x26;
 const LARGE_RECEIVE: u32 = 1 << 15;
 
-/// Lets an interface carry two VLAN tags besides the longest packet of its hosts, as the kernel's bridge
-/// does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. Where the MTU cannot be
-/// changed, long frames with tags are refused.
+/// Lets an interface carry two VLAN tags besides the longest packet of its hosts, as the kernel's
+/// bridge does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. Where the MTU
+/// cannot be changed, long frames with tags are refused.
 pub(crate) fn make_room_for_tags(socket: BorrowedFd, name: &str) {
     let _ = raise_mtu(socket, name);
 }
@@ -113,8 +113,9 @@ fn raise_mtu(socket: BorrowedFd, name: &str) -> io::Result<()> {
     unsafe { control_interface(socket, libc::SIOCSIFMTU as _, &mut request) }
 }
 
-/// The MTU with two tags more, or `None` if this one has them already. What hosts use is even, and what
-/// comes out here is odd: opened once more, perhaps by another process, an interface stays as it is.
+/// The MTU with two tags more, or `None` if this one has them already. What hosts use is even, and
+/// what comes out here is odd: opened once more, perhaps by another process, an interface stays as
+/// it is.
 fn with_room_for_tags(mtu: c_int) -> Option<c_int> {
     const TWO_TAGS: c_int = 8;
     (mtu % 2 == 0).then_some(mtu.saturating_add(TWO_TAGS + 1))

@@ -34,8 +34,8 @@ pub(crate) fn socket() -> io::Result<OwnedFd> {
     }
 }
 
-/// Makes a socket ready for forwarding: a ring for `frames` received frames of at most
-/// `frame_size` bytes, nothing of what it sends itself, and no queue of the kernel's on the way out.
+/// Makes a socket ready for forwarding: a ring for `frames` received frames of at most `frame_size`
+/// bytes, nothing of what it sends itself, and no queue of the kernel's on the way out.
 pub(crate) fn prepare(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::Result<Ring> {
     let version = libc::tpacket_versions::TPACKET_V2 as c_int;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;

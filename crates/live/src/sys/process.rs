@@ -103,8 +103,8 @@ struct Scheduling {
     period: u64,
 }
 
-/// Gives this thread a weight, if it may have it, and turns as long as this, or of the usual length for
-/// zero. Kernels before 6.12 take no notice of turns.
+/// Gives this thread a weight, if it may have it, and turns as long as this, or of the usual length
+/// for zero. Kernels before 6.12 take no notice of turns.
 fn schedule(nice: i32, turn: Span) {
     let scheduling = Scheduling {
         size: size_of::<Scheduling>() as u32,
@@ -117,7 +117,8 @@ fn schedule(nice: i32, turn: Span) {
         period: 0,
     };
     let (this, none): (c_int, c_uint) = (0, 0);
-    // SAFETY: a value of the size that it states, which the kernel reads. If it fails nothing changes.
+    // SAFETY: a value of the size that it states, which the kernel reads. If it fails nothing
+    // changes.
     unsafe { libc::syscall(libc::SYS_sched_setattr, this, &raw const scheduling, none) };
 }
 
@@ -169,8 +170,8 @@ pub(crate) fn ask_to_end(process: u32) -> io::Result<()> {
     check(unsafe { libc::kill(process, libc::SIGTERM) }).map(drop)
 }
 
-/// Locks a file against others until it is closed by all processes that have it from this one. Returns
-/// whether it was free.
+/// Locks a file against others until it is closed by all processes that have it from this one.
+/// Returns whether it was free.
 pub(crate) fn lock(file: &File) -> io::Result<bool> {
     // SAFETY: no pointers, and the file is open.
     match check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {

@@ -21,8 +21,8 @@ pub struct Bed {
 /// What the names begin with of all that stays when the program ends.
 pub const PREFIX: &str = "tidegate-";
 
-/// What a namespace of ours has as the alias of its loopback, by which it is known: it came with the
-/// namespace and goes with it. Anybody may give a namespace a name like ours.
+/// What a namespace of ours has as the alias of its loopback, by which it is known: it came with
+/// the namespace and goes with it. Anybody may give a namespace a name like ours.
 const MARK: &str = "tidegate-testbed";
 
 /// The most hosts.
@@ -211,7 +211,8 @@ fn names() -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// Whether a testbed made the namespace of this name. One that cannot be looked into is none of ours.
+/// Whether a testbed made the namespace of this name. One that cannot be looked into is none of
+/// ours.
 fn is_ours(name: &str) -> bool {
     let shown = Namespace::open(name).and_then(|namespace| namespace.ip("link show lo"));
     shown.is_ok_and(|text| has_mark(&text))

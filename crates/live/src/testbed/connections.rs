@@ -1,5 +1,5 @@
-//! TCP connections between hosts, with both ends in this process: what a receiver reads belongs to the
-//! flow that its sender is busy with.
+//! TCP connections between hosts, with both ends in this process: what a receiver reads belongs to
+//! the flow that its sender is busy with.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

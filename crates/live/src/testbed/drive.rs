@@ -1,5 +1,5 @@
-//! Starts flows and pings when they are due, and writes down what arrives: one thread for all hosts,
-//! which sleeps until something is due or can be read or written.
+//! Starts flows and pings when they are due, and writes down what arrives: one thread for all
+//! hosts, which sleeps until something is due or can be read or written.
 
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;

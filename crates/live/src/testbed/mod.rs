@@ -1,8 +1,8 @@
-//! Hosts and a switch on one machine: each host a network namespace with the kernel's own TCP, joined
-//! to the switch by a veth pair.
+//! Hosts and a switch on one machine: each host a network namespace with the kernel's own TCP,
+//! joined to the switch by a veth pair.
 //!
-//! [`Bed`] makes the namespaces, [`run()`] sends a [`Plan`] through them and reports what came of it. What
-//! is made without names goes away with the process, however it ends.
+//! [`Bed`] makes the namespaces, [`run()`] sends a [`Plan`] through them and reports what came of
+//! it. What is made without names goes away with the process, however it ends.
 
 mod bed;
 mod connections;
@@ -81,8 +81,8 @@ pub struct Kernels {
     pub timeouts: u64,
 }
 
-/// Sends a plan through a bed with a switch of this configuration, until it ends or `interrupt` is set.
-/// The ports of the configuration are the bed's hosts in order; their interfaces are set here.
+/// Sends a plan through a bed with a switch of this configuration, until it ends or `interrupt` is
+/// set. The ports of the configuration are the bed's hosts in order; their interfaces are set here.
 pub fn run(
     bed: &Bed,
     config: &Config,
@@ -138,8 +138,8 @@ pub fn run(
     })
 }
 
-/// Opens the switch of a bed with names, for programs of others in its hosts. Moves this thread into the
-/// namespace of the switch, for good.
+/// Opens the switch of a bed with names, for programs of others in its hosts. Moves this thread
+/// into the namespace of the switch, for good.
 pub fn switch(config: &Config) -> Result<Live, Error> {
     Namespace::open(&bed::switch_name())?.enter()?;
     Live::open(&on_bed(config))

@@ -35,7 +35,8 @@ impl Note {
         write!(self.file, "{process}")
     }
 
-    /// The note as what another process reads from: it stays taken until that process has ended, too.
+    /// The note as what another process reads from: it stays taken until that process has ended,
+    /// too.
     pub fn share(&self) -> io::Result<Stdio> {
         self.file.try_clone().map(Stdio::from)
     }

@@ -1,5 +1,5 @@
-//! Series of echo requests. The kernel of the other host answers, and both ends of the time are close
-//! to the wire: it is read just before the request is sent, and the kernel stamps the answer.
+//! Series of echo requests. The kernel of the other host answers, and both ends of the time are
+//! close to the wire: it is read just before the request is sent, and the kernel stamps the answer.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};

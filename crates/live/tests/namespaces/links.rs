@@ -26,7 +26,8 @@ pub(crate) fn a_link_that_goes_down_and_comes_back_is_used_again() {
     assert!(counters.ports.iter().all(|port| port.is_up));
 }
 
-/// The kernel keeps an error for whoever sends next: a frame that comes much later must not meet it.
+/// The kernel keeps an error for whoever sends next: a frame that comes much later must not meet
+/// it.
 pub(crate) fn a_link_that_was_down_for_a_moment_costs_no_frame_later() {
     let bed = Bed::new(2);
     for host in &bed.hosts {
@@ -65,7 +66,8 @@ pub(crate) fn an_interface_that_is_made_again_is_used_again() {
     assert_eq!(counters.imbalance(), 0);
 }
 
-/// Nobody sees that it was away but by what the kernel keeps for the socket: name and number are the same.
+/// Nobody sees that it was away but by what the kernel keeps for the socket: name and number are
+/// the same.
 pub(crate) fn an_interface_that_was_elsewhere_for_a_moment_is_used_again() {
     let bed = Bed::new(2);
     let elsewhere = Namespace::new().unwrap();
@@ -104,8 +106,8 @@ pub(crate) fn tap_interfaces_are_ports_too() {
     assert_eq!(bed.counter(1, "Tcp", "InCsumErrors"), 0);
 }
 
-/// A veth pair answers a frame that is longer than its other end takes as it answers one that it has
-/// no room for.
+/// A veth pair answers a frame that is longer than its other end takes as it answers one that it
+/// has no room for.
 pub(crate) fn a_frame_longer_than_a_hosts_mtu_stops_no_port() {
     let bed = Bed::new(3);
     for host in &bed.hosts[1..] {

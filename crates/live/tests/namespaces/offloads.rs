@@ -1,5 +1,5 @@
-//! Hosts that leave work to hardware that is not there, and frames with more tags than a packet socket
-//! likes.
+//! Hosts that leave work to hardware that is not there, and frames with more tags than a packet
+//! socket likes.
 
 use std::process::Command;
 use std::thread;
@@ -35,7 +35,8 @@ pub(crate) fn checksums_that_hosts_leave_to_hardware_are_finished_on_request() {
     }
 }
 
-/// Sends frames of as many bytes as it is told and a tag of 802.1ad, or of two tags and four bytes less.
+/// Sends frames of as many bytes as it is told and a tag of 802.1ad, or of two tags and four bytes
+/// less.
 const SEND: &str = r#"
 import socket, sys
 longest = int(sys.argv[1])

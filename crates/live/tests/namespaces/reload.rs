@@ -8,8 +8,8 @@ use tidegate_live::Counters;
 use super::bed::Bed;
 use super::exactness::check;
 
-/// Never reached, and reached by a window of some packets, at 123 µs each. TCN decides when a packet
-/// leaves, so that a new threshold holds from the next packet on.
+/// Never reached, and reached by a window of some packets, at 123 µs each. TCN decides when a
+/// packet leaves, so that a new threshold holds from the next packet on.
 const THRESHOLDS: [&str; 3] = ["100s", "500us", "100s"];
 
 /// Each threshold holds until this many frames have left; the last to the end.

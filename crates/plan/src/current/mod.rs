@@ -1,5 +1,5 @@
-//! What a network is set to today: read from a switch's configuration or from a few values, and judged
-//! beside the formulas.
+//! What a network is set to today: read from a switch's configuration or from a few values, and
+//! judged beside the formulas.
 
 mod eos;
 mod sonic;

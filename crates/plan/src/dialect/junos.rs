@@ -96,7 +96,8 @@ fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
             continue;
         }
         is_any = true;
-        // The same as the classifier has. By its longest packet and the cable the switch computes the headroom.
+        // The same as the classifier has. By its longest packet and the cable the switch computes
+        // the headroom.
         for point in points {
             let mru = plan.network.mtu + FRAMING;
             set(out, &format!("{profile} input dscp code-point {point:06b} pfc mru {mru}"));

@@ -1,7 +1,7 @@
 //! The languages that switches are configured in, one file for each.
 //!
-//! An emitter rounds to what its switches can be set to and says what that changed. What they cannot do at
-//! all it refuses, and names the nearest that they can.
+//! An emitter rounds to what its switches can be set to and says what that changed. What they
+//! cannot do at all it refuses, and names the nearest that they can.
 
 mod eos;
 mod junos;
@@ -136,7 +136,8 @@ pub enum Support {
     No(&'static str),
 }
 
-/// What a switch does to packets that are not ECN-capable where it would mark others; each with how.
+/// What a switch does to packets that are not ECN-capable where it would mark others; each with
+/// how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotEcn {
     /// They are dropped.
@@ -250,8 +251,8 @@ impl Dialect {
         }
     }
 
-    /// What is emitted unless another scheme is asked for: what all of its switches have, and closest to
-    /// the papers.
+    /// What is emitted unless another scheme is asked for: what all of its switches have, and
+    /// closest to the papers.
     pub const fn default_scheme(self) -> Scheme {
         match self {
             Self::Tc => Scheme::Tcn,
@@ -588,8 +589,8 @@ fn points(plan: &Plan<'_>, queue: &Queue) -> Vec<u8> {
     (0..64).filter(is_of).collect()
 }
 
-/// The queue of packets whose code point no queue claims: that of 0, or the first that is neither strict
-/// nor lossless.
+/// The queue of packets whose code point no queue claims: that of 0, or the first that is neither
+/// strict nor lossless.
 fn default_queue<'p>(plan: &'p Plan<'_>) -> &'p Queue {
     let queues = &plan.network.queues;
     let of_zero = queues.iter().find(|queue| queue.dscp.contains(&0));

@@ -98,7 +98,8 @@ struct Pools {
 }
 
 impl Pools {
-    /// Divided such that marks come first at as many congested ports as can be, whichever the queue.
+    /// Divided such that marks come first at as many congested ports as can be, whichever the
+    /// queue.
     fn of(plan: &Plan<'_>) -> Result<Self, Refusal> {
         let network = plan.network;
         let exponent = exponent_below(network.switch.alpha, EXPONENTS);
@@ -199,8 +200,8 @@ fn mapping(plan: &Plan<'_>, out: &mut Draft) {
     }
 }
 
-/// Spectrum has powers of two from 1/128 to 64. A lossless class is held back where it comes in: its outputs
-/// have no limit, unless one is set.
+/// Spectrum has powers of two from 1/128 to 64. A lossless class is held back where it comes in:
+/// its outputs have no limit, unless one is set.
 fn alpha(plan: &Plan<'_>, out: &mut Draft) {
     let exponent = out.exponent(plan.network.switch.alpha, EXPONENTS);
     let name = match exponent {
@@ -235,8 +236,9 @@ fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     set(out, &format!("{path} probability {percent}"));
 }
 
-/// Dynamic ECN: percent of what the dynamic threshold leaves to the queue, which shrinks as the pool fills.
-/// A queue alone is marked where its length says; the more ports are congested, the earlier.
+/// Dynamic ECN: percent of what the dynamic threshold leaves to the queue, which shrinks as the
+/// pool fills. A queue alone is marked where its length says; the more ports are congested, the
+/// earlier.
 fn relative(pools: &Pools, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     let alone = limit::of_queue(pools.size(row.queue.lossless), pools.alpha, 1);
     let mut percent = |what: &str, length: Bytes| {

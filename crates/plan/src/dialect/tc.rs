@@ -1,7 +1,8 @@
 //! Linux: a batch of `tc` for software switches and switchdev hardware.
 //!
-//! TCN is CoDel with `ce_threshold`: packets that waited longer are marked, and CoDel's own law is set so
-//! far above that it acts on queues only that do not react. RED of Linux looks at an average of the length.
+//! TCN is CoDel with `ce_threshold`: packets that waited longer are marked, and CoDel's own law is
+//! set so far above that it acts on queues only that do not react. RED of Linux looks at an average
+//! of the length.
 
 use tidegate_units::{Bytes, Rate, Span};
 
@@ -37,8 +38,9 @@ fn port(
     speed: Rate,
     out: &mut Draft,
 ) -> Result<(), Refusal> {
-    // A handle cannot be given to a qdisc of another kind while one has it, and filters outlive a change of what
-    // they lead to. A root of a kind that is nowhere else here takes the old tree away, with all of that.
+    // A handle cannot be given to a qdisc of another kind while one has it, and filters outlive a
+    // change of what they lead to. A root of a kind that is nowhere else here takes the old tree
+    // away, with all of that.
     out.line(format!(
         "qdisc replace dev {device} root bfifo limit {}",
         memory(plan).min(u64::from(u32::MAX))
@@ -175,7 +177,8 @@ fn red(
     }
     // A limit at the threshold itself would drop what is to be marked.
     let limit = memory.max(max * 2).min(u64::from(u32::MAX));
-    // As near to the length itself as tc allows: `burst` packets of `avpkt` are just above the minimum.
+    // As near to the length itself as tc allows: `burst` packets of `avpkt` are just above the
+    // minimum.
     let packet = u64::from(mtu).min(min / 4);
     let burst = min.div_ceil(packet) + 1;
     let percent = out.percent(&of_row(row, "probability"), ramp.probability);

@@ -36,8 +36,8 @@ impl Estimate {
     }
 }
 
-/// Decimals that a reach leaves: two digits of it if it begins with 1 or 2, else one. Negative ones are
-/// digits before the point that are not known.
+/// Decimals that a reach leaves: two digits of it if it begins with 1 or 2, else one. Negative ones
+/// are digits before the point that are not known.
 #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
 fn decimals(reach: f64) -> i32 {
     let order = reach.log10().floor();

@@ -1,8 +1,9 @@
-//! Cost of thresholds, as simulated: ratios to the formula's answer, by how many times the formula a threshold
-//! is.
+//! Cost of thresholds, as simulated: ratios to the formula's answer, by how many times the formula
+//! a threshold is.
 //!
-//! `measured.csv` holds the simulations, which `tests/measured` makes again: four long flows keep a port busy, and
-//! small flows meet their queue. Values between simulated thresholds are interpolated.
+//! `measured.csv` holds the simulations, which `tests/measured` makes again: four long flows keep a
+//! port busy, and small flows meet their queue. Values between simulated thresholds are
+//! interpolated.
 
 use std::sync::LazyLock;
 
@@ -111,7 +112,8 @@ fn entry(line: &str) -> Entry {
     }
 }
 
-/// Cost of a ramp for a queue of this transport at ports of this speed; `None` if the transport ignores marks.
+/// Cost of a ramp for a queue of this transport at ports of this speed; `None` if the transport
+/// ignores marks.
 pub fn cost(transport: Transport, speed: Rate, formula: Ramp, set: Ramp) -> Option<Cost> {
     let transport = match transport {
         Transport::Dctcp | Transport::Odctcp => Transport::Dctcp,
@@ -154,7 +156,8 @@ pub fn cost(transport: Transport, speed: Rate, formula: Ramp, set: Ramp) -> Opti
     )
 }
 
-/// The cost at a value of a coordinate: between the two simulated values beside it, or at the last one beyond it.
+/// The cost at a value of a coordinate: between the two simulated values beside it, or at the last
+/// one beyond it.
 fn along(
     entries: &[&Entry],
     coordinate: impl Fn(&Entry) -> f64,

@@ -1,8 +1,8 @@
-//! Evidence for a plan: the formula's answer, today's setting and two neighbours on the simulated network,
-//! under the same seeds.
+//! Evidence for a plan: the formula's answer, today's setting and two neighbours on the simulated
+//! network, under the same seeds.
 //!
-//! Nothing is simulated here: [`Trial::scenario`] is a scenario, whoever has its records hands them to
-//! [`Evidence::new`].
+//! Nothing is simulated here: [`Trial::scenario`] is a scenario, whoever has its records hands them
+//! to [`Evidence::new`].
 
 pub mod estimate;
 pub mod measure;
@@ -77,8 +77,8 @@ impl Marks {
         Self { queues: queues.collect(), ..self.clone() }
     }
 
-    /// What is set today. What one setting for all ports cannot say of it is noted, or refused where other queues
-    /// would be simulated than there are.
+    /// What is set today. What one setting for all ports cannot say of it is noted, or refused
+    /// where other queues would be simulated than there are.
     fn today(plan: &Plan<'_>, current: &Current, notes: &mut Vec<String>) -> Result<Self, Problem> {
         let rows = current.rows(plan);
         let host = plan.network.host_ports.speed;
@@ -318,8 +318,8 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// The formula's answer, today's setting if it is known, half and double. `packet_hops` are those of
-    /// a run, about.
+    /// The formula's answer, today's setting if it is known, half and double. `packet_hops` are
+    /// those of a run, about.
     pub fn new(
         plan: &Plan<'a>,
         current: Option<&Current>,
@@ -344,8 +344,8 @@ impl<'a> Trial<'a> {
         Ok(Self { model, variants, seed, seeds, size: packet_hops / PACKET_HOPS })
     }
 
-    /// Adds what others print for the speed of host ports, for all queues that the formula marks. At uplinks
-    /// it is in proportion if they print it by speed.
+    /// Adds what others print for the speed of host ports, for all queues that the formula marks.
+    /// At uplinks it is in proportion if they print it by speed.
     pub fn add_printed(&mut self) {
         let network = self.model.network;
         let host = network.host_ports.speed;
@@ -437,7 +437,8 @@ pub struct Evidence {
     pub longest: Option<f64>,
     /// Traffic that would bring queues to their thresholds.
     pub reach: String,
-    /// What happens to packets that are not ECN-capable with each setting; empty if no queue has such.
+    /// What happens to packets that are not ECN-capable with each setting; empty if no queue has
+    /// such.
     pub not_ecn: Vec<NotEcn>,
 }
 

@@ -1,8 +1,9 @@
 //! A network as a scenario of the simulator: leaves, buffers, queues, hosts and traffic.
 //!
-//! Leaves are whole, with all their ports and buffer; of a large network some are left out. A network of
-//! three layers is simulated with two, over the same round trip. Flows arrive at random between all
-//! hosts, each queue with its share of the load; over them, hosts answer one at the same moment.
+//! Leaves are whole, with all their ports and buffer; of a large network some are left out. A
+//! network of three layers is simulated with two, over the same round trip. Flows arrive at random
+//! between all hosts, each queue with its share of the load; over them, hosts answer one at the
+//! same moment.
 
 use std::fmt::Write;
 
@@ -46,8 +47,8 @@ pub struct Model<'a> {
     pub load: f64,
     /// In what it differs from the network, each in a line.
     pub notes: Vec<String>,
-    /// The queues of a simulated port, by number: those of the network by their place; `None` for one
-    /// that has only DCQCN's feedback.
+    /// The queues of a simulated port, by number: those of the network by their place; `None` for
+    /// one that has only DCQCN's feedback.
     places: Vec<Option<usize>>,
     /// How many of them are served strictly first.
     strict: usize,
@@ -154,7 +155,8 @@ impl<'a> Model<'a> {
         )
     }
 
-    /// Keys of the scenario and values that give it this load of the hosts' links, in the form of a table.
+    /// Keys of the scenario and values that give it this load of the hosts' links, in the form of a
+    /// table.
     pub fn with_load(&self, load: f64) -> String {
         let load = self.steady_load(load);
         let set = |(number, source): (usize, &Source)| {
@@ -185,7 +187,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The factor for each simulated queue as a list: queues that PFC protects are not dropped for it.
+    /// The factor for each simulated queue as a list: queues that PFC protects are not dropped for
+    /// it.
     pub fn alphas(&self, alpha: Ratio) -> String {
         let of = |place: &Option<usize>| match place {
             Some(place) if self.network.queues[*place].lossless => "1000".to_owned(),
@@ -218,7 +221,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// For each simulated queue, what is given for the network's queue; `other` for one with feedback only.
+    /// For each simulated queue, what is given for the network's queue; `other` for one with
+    /// feedback only.
     pub fn by_queue<T>(&self, of: impl Fn(&Queue) -> T, other: impl Fn() -> T) -> Vec<T> {
         let one = |place: &Option<usize>| match place {
             Some(place) => of(&self.network.queues[*place]),
@@ -241,8 +245,8 @@ impl<'a> Model<'a> {
         shares.enumerate().filter(|&(_, share)| share > 0.0)
     }
 
-    /// The sources of random flows: one for each queue that carries some, then those whose packets are not
-    /// ECN-capable.
+    /// The sources of random flows: one for each queue that carries some, then those whose packets
+    /// are not ECN-capable.
     fn sources(&self) -> Vec<Source> {
         let carriers: Vec<(usize, f64)> = self.carriers().collect();
         let is_mixed = |place: usize| {
@@ -275,7 +279,8 @@ impl<'a> Model<'a> {
         has_random_flows && self.network.queues.iter().any(|queue| queue.not_ecn)
     }
 
-    /// The places of the sources whose packets are not ECN-capable, if a queue has such among others.
+    /// The places of the sources whose packets are not ECN-capable, if a queue has such among
+    /// others.
     pub fn not_ecn_sources(&self) -> Vec<u32> {
         if !self.has_not_ecn() {
             return Vec::new();
@@ -306,8 +311,8 @@ impl<'a> Model<'a> {
         format!("simulated switches {what}; a tenth of the load of such queues is TCP without ECN")
     }
 
-    /// Traffic that would bring a queue to this length, in a sentence. `size` is the length of a run as a
-    /// part of the usual one.
+    /// Traffic that would bring a queue to this length, in a sentence. `size` is the length of a
+    /// run as a part of the usual one.
     pub fn reach(&self, length: Bytes, size: f64) -> String {
         let network = self.network;
         if network.traffic.trace.is_some() {
@@ -333,8 +338,8 @@ impl<'a> Model<'a> {
         ways.join(", or ")
     }
 
-    /// The load at which queues of this length are seen: a few times what waits on average before a port whose
-    /// flows arrive at random, which is a mean flow times ρ / (1 − ρ).
+    /// The load at which queues of this length are seen: a few times what waits on average before a
+    /// port whose flows arrive at random, which is a mean flow times ρ / (1 − ρ).
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
     fn load_for(&self, length: Bytes) -> f64 {
         let mss = self.network.mtu.saturating_sub(40).max(1);
@@ -392,8 +397,8 @@ impl<'a> Model<'a> {
         if self.drops_not_ecn() {
             text += "non_ect = \"drop\"\n";
         }
-        // A host's stack holds senders back that share its link; here marks do, whatever switches are set
-        // to. Without them, flows would wait in hosts and not in switches.
+        // A host's stack holds senders back that share its link; here marks do, whatever switches
+        // are set to. Without them, flows would wait in hosts and not in switches.
         let marks = Marks::formula(&Plan::new(network));
         _ = writeln!(
             text,
@@ -575,7 +580,8 @@ impl<'a> Model<'a> {
         let cable = network.link_delay.as_ps().min(travel / hops);
         let fabric = if links.is_some() { cable } else { 0 };
         let of_fabric = if links.is_some() { 4 * fabric } else { 0 };
-        // Without pauses it is the same where the time passes, and long cables are simulated faster.
+        // Without pauses it is the same where the time passes, and long cables are simulated
+        // faster.
         let (host, rest) = if network.lossless().next().is_some() {
             (cable, travel - cable * 4 - of_fabric)
         } else {

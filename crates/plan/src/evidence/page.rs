@@ -157,7 +157,8 @@ pub(crate) fn changes(row: &Row) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// A chart of a measure: a point with its interval for each setting. `None` if no setting has a value.
+/// A chart of a measure: a point with its interval for each setting. `None` if no setting has a
+/// value.
 pub fn chart(evidence: &Evidence, measure: Measure) -> Option<Chart> {
     let place = Measure::ALL.iter().position(|own| *own == measure)?;
     let names = evidence.rows.iter().map(|row| format!("{}: {}", row.label, row.set)).collect();

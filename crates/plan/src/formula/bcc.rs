@@ -1,8 +1,8 @@
-//! BCC's thresholds of the shared pool (BCC §4.3): `B_R = C · RTT · (1 + λ) − S_min`, `K_max = B − B_R/α`,
-//! `K_min = K_max − C · N · h`, marked with up to 10 %.
+//! BCC's thresholds of the shared pool (BCC §4.3): `B_R = C · RTT · (1 + λ) − S_min`, `K_max = B −
+//! B_R/α`, `K_min = K_max − C · N · h`, marked with up to 10 %.
 //!
-//! `C` is the fastest of the ports that share the pool, `N` how many there are. As the scheme itself has
-//! these formulas, they are taken from there.
+//! `C` is the fastest of the ports that share the pool, `N` how many there are. As the scheme
+//! itself has these formulas, they are taken from there.
 
 use tidegate_dataplane::mark::bcc::{Config, Parameters};
 use tidegate_units::{Bytes, ConfigError, Ratio, Span};

@@ -1,8 +1,9 @@
 //! Thresholds for DCQCN, whose senders react to a fraction of marks: `K_min`, `K_max` and `P_max`.
 //!
-//! They follow the speed and not the round-trip time: notifications are at least 50 µs apart whatever the
-//! distance. The values are those of HPCC's evaluation, which its authors took from operation: 100 KB,
-//! 400 KB and 20 % at 25 Gb/s, in proportion to speed (HPCC, SIGCOMM 2019, §5.1 and its repository).
+//! They follow the speed and not the round-trip time: notifications are at least 50 µs apart
+//! whatever the distance. The values are those of HPCC's evaluation, which its authors took from
+//! operation: 100 KB, 400 KB and 20 % at 25 Gb/s, in proportion to speed (HPCC, SIGCOMM 2019, §5.1
+//! and its repository).
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 

@@ -33,7 +33,8 @@ mod tests {
 
     #[test]
     fn the_testbed_of_the_paper_follows_the_rule() {
-        // §5.2: 200, 85 and 200 µs, with λ = 1 for round trips of 85 µs on average and 200 µs at most.
+        // §5.2: 200, 85 and 200 µs, with λ = 1 for round trips of 85 µs on average and 200 µs at
+        // most.
         let rtt = Rtt { mean: Span::from_us(85), p90: Span::from_us(200) };
         let expected = Targets {
             instantaneous: Span::from_us(200),

@@ -1,17 +1,18 @@
-//! PFC headroom: the room that a lossless class needs beyond its pause threshold, for packets that still
-//! arrive after the port asked for a pause.
+//! PFC headroom: the room that a lossless class needs beyond its pause threshold, for packets that
+//! still arrive after the port asked for a pause.
 //!
-//! In flight are both cables full of bits, a packet that delays the pause frame here, what the other side
-//! sends within the pause quanta of IEEE 802.3, clause 31B.3.7 (512 bits each), and what arrives while the
-//! pause frame passes the pipelines and MACs of both ends. Small packets waste part of the cells that they
-//! are stored in, so that their bytes take more memory. A packet that the other side has just begun comes
-//! on top:
+//! In flight are both cables full of bits, a packet that delays the pause frame here, what the
+//! other side sends within the pause quanta of IEEE 802.3, clause 31B.3.7 (512 bits each), and what
+//! arrives while the pause frame passes the pipelines and MACs of both ends. Small packets waste
+//! part of the cells that they are stored in, so that their bytes take more memory. A packet that
+//! the other side has just begun comes on top:
 //!
 //! `xoff = MTU + occupancy · (MTU + 2·cable·C + quanta + pipeline·C)`, in whole cells.
 //!
-//! SONiC computes the headroom of dynamic buffers in the same way (`buffer_headroom_mellanox.lua`). Pipeline
-//! delays are not published: those of the catalogue make the result follow the tables that SONiC ships for
-//! platforms with the chip (`facts/headroom.csv`). Where such a table asks for more, it counts.
+//! SONiC computes the headroom of dynamic buffers in the same way (`buffer_headroom_mellanox.lua`).
+//! Pipeline delays are not published: those of the catalogue make the result follow the tables that
+//! SONiC ships for platforms with the chip (`facts/headroom.csv`). Where such a table asks for
+//! more, it counts.
 
 use tidegate_units::{Bytes, Rate, Span};
 
@@ -37,8 +38,8 @@ const QUANTA: [(u64, u64); 9] = [
     (800, 905),
 ];
 
-/// Properties of a switch that decide how much still arrives after a pause was decided, and how much memory
-/// that takes.
+/// Properties of a switch that decide how much still arrives after a pause was decided, and how
+/// much memory that takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reaction {
     /// Delay of the pipelines and MACs of both ends, beyond the quanta of the standard.
@@ -48,14 +49,16 @@ pub struct Reaction {
 }
 
 impl Reaction {
-    /// Values for a switch whose chip is not known: as large as those of any chip with a published table.
+    /// Values for a switch whose chip is not known: as large as those of any chip with a published
+    /// table.
     pub const UNKNOWN: Self = Self { pipeline: Span::from_ns(2_500), small_packets: 80 };
 }
 
 /// Bytes of a cell where nobody says how large they are.
 const USUAL_CELL: u32 = 256;
 
-/// Headroom without which a port loses packets even if pipelines took no time and cells wasted nothing.
+/// Headroom without which a port loses packets even if pipelines took no time and cells wasted
+/// nothing.
 pub fn least(speed: Rate, link_delay: Span, mtu: u32) -> Bytes {
     let none = Reaction { pipeline: Span::ZERO, small_packets: 0 };
     of_port(speed, link_delay, mtu, 1, none)
@@ -75,8 +78,9 @@ pub fn of_port(speed: Rate, link_delay: Span, mtu: u32, cell: u32, reaction: Rea
     Bytes(stored.div_ceil(cell).saturating_mul(cell))
 }
 
-/// Memory that arriving bytes take in cells, if so many percent of them come in packets of the worst size:
-/// of 64 bytes where a cell holds two of them and more, else of one byte more than a cell.
+/// Memory that arriving bytes take in cells, if so many percent of them come in packets of the
+/// worst size: of 64 bytes where a cell holds two of them and more, else of one byte more than a
+/// cell.
 fn occupied(bytes: u64, cell: u32, small_packets: u32) -> u64 {
     let cell = u128::from(if cell <= 1 { USUAL_CELL } else { cell });
     let (numerator, denominator) = if cell > 2 * u128::from(SMALLEST) {
@@ -119,7 +123,8 @@ mod tests {
     #[test]
     fn small_packets_take_more_memory_than_bytes() {
         let all = Reaction { small_packets: 100, ..NONE };
-        // 1538 B as they are; 1538 + 5000 + 25,216 = 31,754 B in packets of 64 B, each in a cell of 192 B.
+        // 1538 B as they are; 1538 + 5000 + 25,216 = 31,754 B in packets of 64 B, each in a cell of
+        // 192 B.
         assert_eq!(at_100g(192, all), (1_538 + 3 * 31_754_u64).div_ceil(192) * 192);
         // A cell of 128 B holds a packet of 64 B or, worse, 128 of 129 B: each takes two cells.
         assert_eq!(occupied(129, 128, 100), 256);

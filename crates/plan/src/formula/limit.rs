@@ -1,12 +1,12 @@
 //! How many ports can be congested at once before drops or pauses come before marks.
 //!
-//! A queue may hold `α · (B − ΣQ)` (dynamic threshold; BCC §2.1). With M queues of equal length that is
-//! `α · B / (1 + M · α)`, so that all of them reach K if `M ≤ B/K − 1/α`.
+//! A queue may hold `α · (B − ΣQ)` (dynamic threshold; BCC §2.1). With M queues of equal length
+//! that is `α · B / (1 + M · α)`, so that all of them reach K if `M ≤ B/K − 1/α`.
 //!
 //! For PFC the length that counts is that of the ingress: in the worst case one input feeds all M
-//! congested outputs and holds `M · K`, with p lossless classes that are as full: `α · (B − p·M·K) ≥ M·K`,
-//! thus `M ≤ α · B / (K · (1 + α · p))`. With M all ports of the switch this is the bound of DCQCN (SIGCOMM
-//! 2015), §4.
+//! congested outputs and holds `M · K`, with p lossless classes that are as full: `α · (B − p·M·K)
+//! ≥ M·K`, thus `M ≤ α · B / (K · (1 + α · p))`. With M all ports of the switch this is the bound
+//! of DCQCN (SIGCOMM 2015), §4.
 
 use tidegate_units::{Bytes, Ratio};
 

@@ -1,7 +1,7 @@
 //! What publications give as thresholds, one file for each formula.
 //!
-//! Bytes and times are whole numbers, rounded as each file says. Fractions of throughput are estimates
-//! and no more than shown with two digits.
+//! Bytes and times are whole numbers, rounded as each file says. Fractions of throughput are
+//! estimates and no more than shown with two digits.
 
 pub mod bcc;
 pub mod dcqcn;

@@ -1,7 +1,7 @@
 //! TCN's threshold of sojourn time: T = λ · RTT (TCN §4.1, equation 3).
 //!
-//! It is the same for every speed and share: a queue with a tenth of the port waits the same time behind
-//! a tenth of the bytes.
+//! It is the same for every speed and share: a queue with a tenth of the port waits the same time
+//! behind a tenth of the bytes.
 
 use tidegate_units::{Ratio, Span};
 

@@ -1,10 +1,10 @@
-//! How much throughput a threshold keeps, as a range: what was measured on a testbed below, and a model of
-//! the window above.
+//! How much throughput a threshold keeps, as a range: what was measured on a testbed below, and a
+//! model of the window above.
 //!
-//! The measurement is BCC (APNet 2017), figure 1: 16 flows over 100 Gb/s, base round trip 30 µs, Linux hosts,
-//! digitised from the figure. The model is a window that rises by a packet a round trip and falls on a mark:
-//! by half for ECN*, by α/2 for DCTCP with α = √(2/W) (DCTCP, SIGCOMM 2010, §3.3). Offloads make bursts,
-//! which the model has not.
+//! The measurement is BCC (APNet 2017), figure 1: 16 flows over 100 Gb/s, base round trip 30 µs,
+//! Linux hosts, digitised from the figure. The model is a window that rises by a packet a round
+//! trip and falls on a mark: by half for ECN*, by α/2 for DCTCP with α = √(2/W) (DCTCP, SIGCOMM
+//! 2010, §3.3). Offloads make bursts, which the model has not.
 
 use crate::network::Transport;
 
@@ -29,8 +29,8 @@ pub struct Kept {
     pub most: f64,
 }
 
-/// What is kept with a threshold of `ratio` bandwidth-delay products of `window` packets. `None` if the
-/// transport's throughput does not follow from a threshold.
+/// What is kept with a threshold of `ratio` bandwidth-delay products of `window` packets. `None` if
+/// the transport's throughput does not follow from a threshold.
 pub fn kept(transport: Transport, ratio: f64, window: f64) -> Option<Kept> {
     let (curve, cut) = match transport {
         Transport::Dctcp | Transport::Odctcp => {
@@ -62,8 +62,8 @@ fn measured(curve: &[f64; 13], ratio: f64) -> f64 {
     (share / curve[last]).min(1.0)
 }
 
-/// A window in bandwidth-delay products that rises to `1 + ratio` and falls by `cut` of it: what it sends
-/// over the time that takes, as a queue makes a round trip longer.
+/// A window in bandwidth-delay products that rises to `1 + ratio` and falls by `cut` of it: what it
+/// sends over the time that takes, as a queue makes a round trip longer.
 fn sawtooth(ratio: f64, cut: f64) -> f64 {
     let (high, low) = (1.0 + ratio, (1.0 + ratio) * (1.0 - cut));
     if low >= 1.0 {

@@ -1,7 +1,7 @@
 //! Switch chips by name, with the size of their packet buffer and where that is printed.
 //!
-//! Vendors print few of them. A chip whose size has no public source, such as Cisco's Silicon One, is not
-//! here: its owner writes `buffer = "…"` instead.
+//! Vendors print few of them. A chip whose size has no public source, such as Cisco's Silicon One,
+//! is not here: its owner writes `buffer = "…"` instead.
 
 use std::sync::LazyLock;
 
@@ -92,8 +92,9 @@ impl Chip {
         }
     }
 
-    /// What PFC headroom depends on. Pipeline delays are not published: these make the formula follow the
-    /// tables that SONiC ships for platforms with the chip, at the longest packets of 9100 B.
+    /// What PFC headroom depends on. Pipeline delays are not published: these make the formula
+    /// follow the tables that SONiC ships for platforms with the chip, at the longest packets of
+    /// 9100 B.
     const fn reaction(self) -> Reaction {
         let (ns, small_packets) = match self {
             Self::Bcm56538 | Self::TridentPlus | Self::Xpliant => return Reaction::UNKNOWN,
@@ -111,9 +112,9 @@ impl Chip {
         Reaction { pipeline: Span::from_ns(ns), small_packets }
     }
 
-    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform: for
-    /// this speed and length of the cable, between the lengths in the tables in proportion, and not less
-    /// than for a slower port or a shorter cable.
+    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the
+    /// platform: for this speed and length of the cable, between the lengths in the tables in
+    /// proportion, and not less than for a slower port or a shorter cable.
     pub fn shipped_headroom(self, speed: Rate, link_delay: Span) -> Option<(Bytes, &'static str)> {
         let name = self.write();
         let rows = || shipped().iter().filter(|row| row.chip == name);
@@ -255,7 +256,8 @@ mod tests {
             };
             for metres in [1, 5, 6, 30, 40, 60, 100, 150, 151, 300, 301, 2_000, 90_000] {
                 for (slower, faster) in speeds.iter().zip(&speeds[1..]) {
-                    // A speed without a table may have less than a slower one has for a cable that is shorter still.
+                    // A speed without a table may have less than a slower one has for a cable that
+                    // is shorter still.
                     let of_faster = size(*faster, metres);
                     let least = shipped()
                         .iter()

@@ -29,15 +29,17 @@ settings! {
     pub struct Fabric {
         /// The ports of a leaf to hosts, such as `48x25Gbps`.
         pub host_ports: Option<Ports> = None,
-        /// The ports of a leaf to switches above it, such as `8x100Gbps`; `none` for one switch alone.
+        /// The ports of a leaf to switches above it, such as `8x100Gbps`; `none` for one switch
+        /// alone.
         pub uplinks: Option<Ports> = None,
-        /// Layers of switches: 1 for a switch alone, 2 for leaf-spine, 3 for a fat tree [default: 2 with
-        /// uplinks, else 1].
+        /// Layers of switches: 1 for a switch alone, 2 for leaf-spine, 3 for a fat tree [default: 2
+        /// with uplinks, else 1].
         pub layers: Option<u32> = None,
-        /// All hosts [default: those of one leaf; with uplinks, of as many leaves as a leaf has uplinks].
+        /// All hosts [default: those of one leaf; with uplinks, of as many leaves as a leaf has
+        /// uplinks].
         pub hosts: Option<u32> = None,
-        /// How long a bit travels through the longest cable, one way; 200 ns is 40 m. Headroom for PFC
-        /// depends on it.
+        /// How long a bit travels through the longest cable, one way; 200 ns is 40 m. Headroom for
+        /// PFC depends on it.
         pub link_delay: Span = Span::from_ns(200),
     }
 }
@@ -49,8 +51,8 @@ settings! {
         pub chip: Option<Chip> = None,
         /// The packet memory that ports share [default: that of the chip].
         pub buffer: Option<Bytes> = None,
-        /// Into how many parts the memory is divided, of which a port can use one [default: that of the
-        /// chip, else 1].
+        /// Into how many parts the memory is divided, of which a port can use one [default: that of
+        /// the chip, else 1].
         pub parts: Option<u32> = None,
         /// The factor of the dynamic threshold (`α`): a queue may hold α times what is free.
         pub alpha: Ratio = Ratio::ONE,
@@ -62,8 +64,8 @@ settings! {
         /// Delay of the pipelines and MACs of both ends of a cable, which PFC headroom must absorb
         /// [default: the chip's, else 2.5us].
         pub pipeline: Option<Span> = None,
-        /// Share of small packets among those that PFC headroom must absorb, in percent: they waste part of
-        /// their cells [default: the chip's, else 80].
+        /// Share of small packets among those that PFC headroom must absorb, in percent: they waste
+        /// part of their cells [default: the chip's, else 80].
         pub small_packets: Option<u32> = None,
         /// The operating system, which decides what can be configured.
         pub os: Option<Dialect> = None,
@@ -71,8 +73,8 @@ settings! {
 }
 
 settings! {
-    /// `rtt`: the round-trip time between hosts without queueing: one value, a mean and a percentile, or
-    /// a range.
+    /// `rtt`: the round-trip time between hosts without queueing: one value, a mean and a
+    /// percentile, or a range.
     pub struct Rtt {
         /// If it is the same for all.
         pub base: Option<Span> = None,
@@ -94,7 +96,8 @@ settings! {
         pub name: Option<Text> = None,
         /// Its number at the switch, 0 to 7 [default: its place in the file, from 0].
         pub id: Option<u8> = None,
-        /// The code points that it serves, 0 to 63. Without any in the whole file, DSCP 8·i is queue i.
+        /// The code points that it serves, 0 to 63. Without any in the whole file, DSCP 8·i is
+        /// queue i.
         pub dscp: Vec<u8> = Vec::new(),
         /// Its share of the port in percent; those of all queues that are not strict sum to 100
         /// [default: equal shares].
@@ -103,8 +106,8 @@ settings! {
         pub strict: bool = false,
         /// Whether it is protected from drops by PFC.
         pub lossless: bool = false,
-        /// Transport of its flows; `none` for a queue that must not be marked [default: the network's;
-        /// `none` for a strict queue].
+        /// Transport of its flows; `none` for a queue that must not be marked [default: the
+        /// network's; `none` for a strict queue].
         pub transport: Option<Transport> = None,
         /// Whether packets that are not ECN-capable use it too, such as BGP, UDP or plain TCP. Many
         /// switches drop them where they mark the others.
@@ -213,8 +216,8 @@ impl Transport {
         }
     }
 
-    /// What it needs of a bandwidth-delay product at the port for full throughput (`λ`), and who says so.
-    /// `None` if no threshold follows from it.
+    /// What it needs of a bandwidth-delay product at the port for full throughput (`λ`), and who
+    /// says so. `None` if no threshold follows from it.
     pub const fn lambda(self) -> Option<(Ratio, &'static str)> {
         const DCTCP: Ratio = match Ratio::new(18, 25) {
             Some(ratio) => ratio,

@@ -18,8 +18,8 @@
 //! weight = 30
 //! ```
 //!
-//! The keys and what they mean are the settings in [`keys`]. A file is read as scenarios are: what is
-//! wrong is shown with its line, a caret and what would work.
+//! The keys and what they mean are the settings in [`keys`]. A file is read as scenarios are: what
+//! is wrong is shown with its line, a caret and what would work.
 
 mod check;
 pub mod chip;
@@ -228,7 +228,8 @@ impl Network {
         of_speed.map(|(_, ports)| ports.count).sum()
     }
 
-    /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch alone.
+    /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch
+    /// alone.
     pub fn oversubscription(&self) -> Option<f64> {
         let uplinks = self.uplinks?;
         #[expect(clippy::cast_precision_loss, reason = "it is shown with one decimal")]
@@ -245,8 +246,8 @@ impl Network {
         Pool { size, ports }
     }
 
-    /// Headroom that most ports of this speed reserve for one lossless class: as reserved today, else as
-    /// computed. Everything that needs headroom asks here.
+    /// Headroom that most ports of this speed reserve for one lossless class: as reserved today,
+    /// else as computed. Everything that needs headroom asks here.
     pub fn headroom_of_port(&self, speed: Rate) -> Bytes {
         let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
         let today = self.switch.reservation.of_ports.get(&speed);
@@ -257,8 +258,8 @@ impl Network {
         usual.map_or_else(|| self.computed_headroom(speed), |(reserved, _)| reserved)
     }
 
-    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port has less than the
-    /// formula asks for.
+    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port has less
+    /// than the formula asks for.
     pub fn reserve(&mut self, today: &Reservation, is_computed: bool) {
         self.switch.reservation = today.clone();
         if !is_computed {
@@ -280,8 +281,8 @@ impl Network {
         self.switch.reservation.pool = today.pool.map(|shared| shared.max(needed));
     }
 
-    /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
-    /// SONiC ships for a platform with the chip.
+    /// Headroom that one port of this speed needs for one lossless class: by the formula, and not
+    /// less than SONiC ships for a platform with the chip.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {
         let Switch { cell, reaction, chip, .. } = self.switch;
         let computed = headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction);

@@ -1,14 +1,14 @@
-//! Successive halving (Karnin, Koren and Somekh, ICML 2013; Jamieson and Talwalkar, AISTATS 2016): all
-//! candidates under few seeds, the better half of them under more, and so on.
+//! Successive halving (Karnin, Koren and Somekh, ICML 2013; Jamieson and Talwalkar, AISTATS 2016):
+//! all candidates under few seeds, the better half of them under more, and so on.
 //!
-//! What is compared are the same seeds for all. The best is then run against the formula under seeds that
-//! the search has not seen: those that chose it would flatter it.
+//! What is compared are the same seeds for all. The best is then run against the formula under
+//! seeds that the search has not seen: those that chose it would flatter it.
 
 /// A budget of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// How many candidates are in each round, besides the formula, and under how many seeds they have run
-    /// when it ends.
+    /// How many candidates are in each round, besides the formula, and under how many seeds they
+    /// have run when it ends.
     pub rounds: Vec<(usize, u32)>,
     /// Seeds of the last comparison, which come after those of the search.
     pub confirm: u32,
@@ -22,8 +22,8 @@ const CONFIRM: (usize, usize) = (3, 20);
 const SEEDS: usize = 64;
 
 impl Schedule {
-    /// What a budget of runs is spent on, with this many candidates besides the formula, each run in so
-    /// many cells: loads and sorts of traffic. The error is what is needed at least.
+    /// What a budget of runs is spent on, with this many candidates besides the formula, each run
+    /// in so many cells: loads and sorts of traffic. The error is what is needed at least.
     pub fn new(candidates: usize, cells: usize, budget: usize) -> Result<Self, usize> {
         let needed = (candidates + 1) * cells + 2 * cells * CONFIRM.0;
         if budget < needed || candidates == 0 {
@@ -70,7 +70,8 @@ mod tests {
     #[test]
     fn a_budget_is_spent_on_fewer_and_fewer_candidates() {
         let schedule = Schedule::new(8, 1, 100).unwrap();
-        // 12 seeds for the last two; 76 runs in three rounds of 25: two seeds of 9, five of 5, eight of 3.
+        // 12 seeds for the last two; 76 runs in three rounds of 25: two seeds of 9, five of 5,
+        // eight of 3.
         assert_eq!(schedule.rounds, [(8, 2), (4, 7), (2, 15)]);
         assert_eq!((schedule.confirm, schedule.runs), (12, 24 + 18 + 25 + 24));
     }

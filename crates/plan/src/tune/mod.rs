@@ -1,7 +1,8 @@
 //! Searches settings for what a network's operator asks for, with the formula as the one to beat.
 //!
-//! Nothing is simulated here: [`Tuning::scenario`] has every candidate in every cell (a load and a sort of
-//! traffic) under every seed, and [`Tuning::search`] says which of these runs it needs, round by round.
+//! Nothing is simulated here: [`Tuning::scenario`] has every candidate in every cell (a load and a
+//! sort of traffic) under every seed, and [`Tuning::search`] says which of these runs it needs,
+//! round by round.
 
 pub mod halving;
 mod page;
@@ -75,7 +76,8 @@ pub struct Place {
 }
 
 impl Tuning {
-    /// Cells for loads and sorts of traffic, all combinations; one that sets nothing if neither is given.
+    /// Cells for loads and sorts of traffic, all combinations; one that sets nothing if neither is
+    /// given.
     pub fn cells(
         loads: &[f64],
         sizes: &[String],
@@ -105,8 +107,8 @@ impl Tuning {
         cells
     }
 
-    /// The scenario of all runs that the search may ask for: `base` with a sweep. Runs are in the order of
-    /// candidates, cells and seeds, as [`Tuning::number`] counts them.
+    /// The scenario of all runs that the search may ask for: `base` with a sweep. Runs are in the
+    /// order of candidates, cells and seeds, as [`Tuning::number`] counts them.
     pub fn scenario(&self, base: &str) -> String {
         use std::fmt::Write;
         let mut text = format!("{base}\n[sweep]\ncandidate = [\n");
@@ -153,8 +155,8 @@ impl Tuning {
         places
     }
 
-    /// Searches. `run` measures the runs with these numbers, in their order, or gives `None` if it was
-    /// stopped.
+    /// Searches. `run` measures the runs with these numbers, in their order, or gives `None` if it
+    /// was stopped.
     pub fn search<E: From<String>>(
         &self,
         mut run: impl FnMut(&[usize]) -> Result<Option<Vec<Values>>, E>,
@@ -255,7 +257,8 @@ impl<'a> Results<'a> {
         mean(&self.all(candidate, cell, seeds, measure))
     }
 
-    /// Why the formula has no value for what is asked for, if it has none: nothing can be compared with it then.
+    /// Why the formula has no value for what is asked for, if it has none: nothing can be compared
+    /// with it then.
     fn lacking(&self, seeds: std::ops::Range<u32>) -> Option<String> {
         let request = &self.tuning.request;
         let limits = request.limits.iter().map(|limit| limit.measure);
@@ -309,8 +312,8 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// A measure against the formula's over all cells: the mean of logarithms; of what can be zero, the
-    /// mean of differences. `None` if it has none in a cell where the formula has one.
+    /// A measure against the formula's over all cells: the mean of logarithms; of what can be zero,
+    /// the mean of differences. `None` if it has none in a cell where the formula has one.
     fn relative(
         &self,
         candidate: usize,
@@ -333,8 +336,8 @@ impl<'a> Results<'a> {
         Some(sum)
     }
 
-    /// A measure and the formula's, one pair for each seed: over several cells their geometric mean, or
-    /// the sum of what can be zero.
+    /// A measure and the formula's, one pair for each seed: over several cells their geometric
+    /// mean, or the sum of what can be zero.
     fn pairs(
         &self,
         candidate: usize,

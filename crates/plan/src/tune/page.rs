@@ -12,7 +12,8 @@ use super::{Ending, Found, InCell, Tuning};
 use crate::evidence::estimate::{Estimate, scaled};
 use crate::evidence::measure::Measure;
 
-/// A search as a page. `base` is what the first candidate is called: the formula, or the scenario as it is.
+/// A search as a page. `base` is what the first candidate is called: the formula, or the scenario
+/// as it is.
 pub fn sheet(tuning: &Tuning, found: &Found, title: &str, facts: Vec<String>) -> Sheet {
     Sheet {
         title: title.to_owned(),

@@ -89,8 +89,8 @@ fn record(us: f64, drops: u64) -> Record {
     record
 }
 
-/// Runs of a world in which a candidate of the scale s takes 100 + 50·|log2(s / best)| µs, more or less by
-/// seed, and drops as many packets as s is above 2.
+/// Runs of a world in which a candidate of the scale s takes 100 + 50·|log2(s / best)| µs, more or
+/// less by seed, and drops as many packets as s is above 2.
 fn run(tuning: &Tuning, best: f64, numbers: &[usize], asked: &mut Vec<usize>) -> Vec<Values> {
     asked.extend(numbers);
     let seeds = tuning.seeds() as usize;

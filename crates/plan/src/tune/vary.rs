@@ -1,4 +1,5 @@
-//! What is varied: `KEY=RANGE`, where a range is a list `a,b,c` or `a..b` with as many points as asked.
+//! What is varied: `KEY=RANGE`, where a range is a list `a,b,c` or `a..b` with as many points as
+//! asked.
 
 use std::fmt::Write;
 
@@ -79,7 +80,8 @@ fn points(from: &str, to: &str) -> Result<Vec<String>, String> {
     Ok((0..count).map(at).collect())
 }
 
-/// A number in the unit that things are counted in: bytes, seconds, bits per second, packets or one.
+/// A number in the unit that things are counted in: bytes, seconds, bits per second, packets or
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
     /// In that unit.

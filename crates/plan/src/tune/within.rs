@@ -91,8 +91,8 @@ impl Limit {
         Ok(Self { measure, is_below, bound })
     }
 
-    /// By what part of the bound a value is beyond it; 0 if it keeps the limit. What was not measured is not
-    /// known to keep it: it is infinitely far beyond.
+    /// By what part of the bound a value is beyond it; 0 if it keeps the limit. What was not
+    /// measured is not known to keep it: it is infinitely far beyond.
     pub fn violation(&self, value: Option<f64>, formula: Option<f64>) -> f64 {
         let bound = match self.bound {
             Bound::Value(bound) => Some(bound),

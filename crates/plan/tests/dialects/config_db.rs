@@ -1,4 +1,5 @@
-//! A realistic `config_db.json` with faults: each is named, and patches of it are small and lower nothing.
+//! A realistic `config_db.json` with faults: each is named, and patches of it are small and lower
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -325,7 +326,8 @@ fn no_patch_lowers_anything_without_being_told_to() {
                 assert_eq!(enabled, "3,4", "{name}");
                 assert!(threshold(&after, &format!("{port}|3")).is_some(), "{name}");
             }
-            // Maps of code points are replaced by `all` alone, and that is refused where a lossless priority loses one.
+            // Maps of code points are replaced by `all` alone, and that is refused where a lossless
+            // priority loses one.
             assert_eq!(patch.reductions.is_empty(), only != Only::All, "{:?}", patch.reductions);
         }
     }
@@ -444,7 +446,8 @@ fn maps_of_priorities_that_lack_a_field_get_that_field_alone() {
     let row = &after["PORT_QOS_MAP"]["Ethernet0"];
     assert_eq!((&row["tc_to_pg_map"], &row["pfc_enable"]), (&json!("AZURE"), &json!("3,4")));
     let map = row["pfc_to_queue_map"].as_str();
-    // Priority 4 is paused too, and its queue stays the same; a map that the switch has serves if it is one.
+    // Priority 4 is paused too, and its queue stays the same; a map that the switch has serves if
+    // it is one.
     let map = &after["MAP_PFC_PRIORITY_TO_QUEUE"][map.unwrap_or("AZURE")];
     assert_eq!((&map["3"], &map["4"]), (&json!("3"), &json!("4")));
 }

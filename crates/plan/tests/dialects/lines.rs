@@ -482,7 +482,8 @@ fn is_leaf(words: &[&str]) -> bool {
     }
 }
 
-/// The weight of the average that `tc` derives from `burst`, as a power of 1/2; it warns of 10 and above.
+/// The weight of the average that `tc` derives from `burst`, as a power of 1/2; it warns of 10 and
+/// above.
 #[expect(clippy::cast_precision_loss, reason = "tc computes the same in doubles")]
 fn red_shift(min: u64, burst: u64, packet: u64) -> Option<u32> {
     let burst = burst as f64;

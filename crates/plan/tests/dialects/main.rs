@@ -1,5 +1,5 @@
-//! Every emitter on networks of all sorts: what it writes keeps the rules of its switches, or it refuses
-//! and names the nearest.
+//! Every emitter on networks of all sorts: what it writes keeps the rules of its switches, or it
+//! refuses and names the nearest.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

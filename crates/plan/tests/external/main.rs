@@ -1,7 +1,7 @@
 //! Emitted configurations before programs of others: `pyavd` for EOS, `yanglint` for SONiC, `tc`.
 //!
-//! None of them is needed to build or use Tidegate. A test whose program is not there is reported as
-//! skipped, by name.
+//! None of them is needed to build or use Tidegate. A test whose program is not there is reported
+//! as skipped, by name.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -132,7 +132,8 @@ mod check {
         let plan = Plan::new(&network);
         for scheme in [Scheme::Tcn, Scheme::QueueRed] {
             let text = Dialect::Tc.emit(&plan, &Request::whole(scheme)).unwrap().text;
-            // A port of each speed is like the others. In a namespace of its own if that is allowed.
+            // A port of each speed is like the others. In a namespace of its own if that is
+            // allowed.
             let first_uplink = format!(" swp{} ", network.host_ports.count + 1);
             let of_ports: Vec<&str> = text
                 .lines()

@@ -38,8 +38,8 @@ const BEGINS: [f64; 3] = [0.0, 0.25, 0.5];
 /// Probabilities at the end of ramps, in percent.
 const PERCENT: [u32; 4] = [1, 5, 20, 100];
 
-/// Of each run: four long flows, of which none ends, keep one port busy, and small flows that start within
-/// the window meet their queue.
+/// Of each run: four long flows, of which none ends, keep one port busy, and small flows that start
+/// within the window meet their queue.
 const RUN: [&str; 5] = [
     "measure.drain=fixed-time",
     "measure.end=12ms",
@@ -48,8 +48,8 @@ const RUN: [&str; 5] = [
     "observe.window.to=8ms",
 ];
 
-/// One switch with eight hosts and more buffer than any threshold. Hosts 1 to 4 send a long flow each to host
-/// 0, and hosts 5 to 7 small ones with a tenth of its speed.
+/// One switch with eight hosts and more buffer than any threshold. Hosts 1 to 4 send a long flow
+/// each to host 0, and hosts 5 to 7 small ones with a tenth of its speed.
 fn network(transport: &str, gbps: u32, trace: u64) -> Network {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let name = format!("measured-{transport}-{gbps}-{trace}");
@@ -138,8 +138,8 @@ fn marks(formula: &Marks, shape: Shape) -> Marks {
     }
 }
 
-/// What a run gives: the 99th percentile of small flows in seconds, and the goodput of the port in bits per
-/// second.
+/// What a run gives: the 99th percentile of small flows in seconds, and the goodput of the port in
+/// bits per second.
 type Pair = [f64; 2];
 
 /// What runs give, in the order of the formula and the shapes.

@@ -1,8 +1,8 @@
 //! Results as files that other programs read: Parquet for what has many rows, CSV and JSON for
 //! summaries.
 //!
-//! Files are made in memory and written by [`crate::folder`]: a run's tables take a few megabytes, and
-//! what goes wrong while writing is then the disk's own message.
+//! Files are made in memory and written by [`crate::folder`]: a run's tables take a few megabytes,
+//! and what goes wrong while writing is then the disk's own message.
 //!
 //! The same tables are there as columns in memory, for programs that take them so.
 

@@ -90,8 +90,8 @@ pub fn queue_rows(queues: &[Queue]) -> Vec<QueueRow> {
     queues.iter().map(row).collect()
 }
 
-/// The value at a probability: that of the first pair that reaches it, since pairs with the same value are
-/// one, with the largest probability.
+/// The value at a probability: that of the first pair that reaches it, since pairs with the same
+/// value are one, with the largest probability.
 fn quantile(of: &Distribution, probability: f64) -> f64 {
     let mut pairs = of.quantiles.iter();
     let found = pairs.find(|&&(at, _)| at >= probability);

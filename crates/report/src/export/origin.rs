@@ -1,5 +1,6 @@
-//! Which run the rows of a table belong to: columns that are the same in all its rows, so that a query
-//! over the tables of many runs can distinguish them. Stored once a group, they cost a few hundred bytes.
+//! Which run the rows of a table belong to: columns that are the same in all its rows, so that a
+//! query over the tables of many runs can distinguish them. Stored once a group, they cost a few
+//! hundred bytes.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `series.parquet`: one row for each sample, in long form, trace after trace.
 //!
-//! A note in the file says which traces there are and how long each is, so that reading back needs no
-//! more than the values, and an empty trace is not lost.
+//! A note in the file says which traces there are and how long each is, so that reading back needs
+//! no more than the values, and an empty trace is not lost.
 
 use bytes::Bytes;
 use parquet::data_type::ByteArray;

@@ -1,8 +1,8 @@
 //! Rows to Parquet and back, column by column.
 //!
-//! A table is a list of [`Field`]s: each names a column and knows how to take its cells out of rows and
-//! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
-//! would double the time of a build.
+//! A table is a list of [`Field`]s: each names a column and knows how to take its cells out of rows
+//! and how to put them back. The low-level interface of the `parquet` crate does the rest; its
+//! Arrow half would double the time of a build.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -399,7 +399,8 @@ pub(super) struct Column {
     name: &'static str,
     reader: ColumnReader,
     optional: bool,
-    /// Whether the file says that its numbers have no sign: the highest bit is part of the number then.
+    /// Whether the file says that its numbers have no sign: the highest bit is part of the number
+    /// then.
     unsigned: bool,
     /// The rows of the table before it.
     before: usize,
@@ -543,8 +544,8 @@ impl Reader {
         Ok(Self { file: SerializedFileReader::new(file)?, bytes })
     }
 
-    /// All rows, made from `blank` ones, of which there may be `most`. How many there are and of what types is known
-    /// before any is read.
+    /// All rows, made from `blank` ones, of which there may be `most`. How many there are and of
+    /// what types is known before any is read.
     pub(super) fn rows<Row: Clone>(
         &self,
         fields: &[Field<Row>],

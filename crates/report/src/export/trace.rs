@@ -1,4 +1,5 @@
-//! `trace.parquet`: one row for each event of a traced flow. The file is there if a flow was traced.
+//! `trace.parquet`: one row for each event of a traced flow. The file is there if a flow was
+//! traced.
 
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};

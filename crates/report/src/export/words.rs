@@ -1,8 +1,8 @@
 //! Columns of few different values: a dictionary, and for each row which of them it has.
 //!
-//! The `parquet` crate looks every cell up in a dictionary and compares it for the statistics, which costs as
-//! much as simulating a packet. Here rows only say where the value changes. Pages are written as the
-//! format's specification has them ("RLE / bit-packing hybrid").
+//! The `parquet` crate looks every cell up in a dictionary and compares it for the statistics,
+//! which costs as much as simulating a packet. Here rows only say where the value changes. Pages
+//! are written as the format's specification has them ("RLE / bit-packing hybrid").
 
 use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
@@ -102,7 +102,8 @@ impl Words {
         group.append_column(&file, close)
     }
 
-    /// The rows of a page: the width of an index in bits, then runs or packed indices, whichever are shorter.
+    /// The rows of a page: the width of an index in bits, then runs or packed indices, whichever
+    /// are shorter.
     fn indices(&self) -> Vec<u8> {
         let last = self.count.saturating_sub(1);
         let width = (u32::BITS - last.leading_zeros()).max(1);
@@ -179,8 +180,8 @@ mod tests {
         words.indices()
     }
 
-    /// By hand from the format's specification: a run is twice its length and a value in whole bytes; packed
-    /// values are twice the number of groups of eight, plus one, and their bits.
+    /// By hand from the format's specification: a run is twice its length and a value in whole
+    /// bytes; packed values are twice the number of groups of eight, plus one, and their bits.
     #[test]
     fn indices_are_runs_or_packed_whichever_is_shorter() {
         assert_eq!(words(1, &[(0, 5)]), [1, 5 << 1, 0]);

@@ -1,5 +1,5 @@
-//! Files that are there in full or not at all: written beside their place, brought to the disk, then
-//! renamed.
+//! Files that are there in full or not at all: written beside their place, brought to the disk,
+//! then renamed.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -15,8 +15,8 @@ pub(super) type Create = fn(&Path) -> io::Result<File>;
 /// The ending of what is not finished.
 const PARTIAL: &str = ".partial";
 
-/// Where `path` is written before it is renamed: each time another place, since several programs, on several
-/// machines, may write the same file at once.
+/// Where `path` is written before it is renamed: each time another place, since several programs,
+/// on several machines, may write the same file at once.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let own = RandomState::new().hash_one(0);
@@ -28,7 +28,8 @@ pub(super) fn is_partial(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(PARTIAL)
 }
 
-/// Whether the name is of something in the directory itself, and not of ours for what is unfinished.
+/// Whether the name is of something in the directory itself, and not of ours for what is
+/// unfinished.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
@@ -75,7 +76,8 @@ pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Err
     attempt().map_err(Error::write(path))
 }
 
-/// Gives a file that is on the disk a second name, or a copy of it, `bytes`, if the file system has no such names.
+/// Gives a file that is on the disk a second name, or a copy of it, `bytes`, if the file system has
+/// no such names.
 pub(super) fn link(file: &Path, name: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     match fs::hard_link(file, name) {
         Ok(()) => Ok(()),
@@ -128,10 +130,12 @@ pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
     reading::bytes(path, bytes).map_err(Error::read(path))
 }
 
-/// The most bytes of a text: a manifest of the 100,000 runs that a scenario may have has some 50 MB.
+/// The most bytes of a text: a manifest of the 100,000 runs that a scenario may have has some 50
+/// MB.
 const LONGEST: u64 = 128 << 20;
 
-/// Reads a text, if it is a file: a pipe or a device in its place would be waited for, or never end.
+/// Reads a text, if it is a file: a pipe or a device in its place would be waited for, or never
+/// end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() {

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
-/// Why a folder could not be made, read or written. The text names the file, says what is wrong and,
-/// after `hint:`, what would work.
+/// Why a folder could not be made, read or written. The text names the file, says what is wrong
+/// and, after `hint:`, what would work.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

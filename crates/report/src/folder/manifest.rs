@@ -35,8 +35,8 @@ pub struct Manifest {
     pub version: String,
     /// The revision of the program's source; empty if it is not known.
     pub revision: String,
-    /// What tells this build of the program from others: a sum of its source, its libraries and its compiler;
-    /// empty if it is not known.
+    /// What tells this build of the program from others: a sum of its source, its libraries and its
+    /// compiler; empty if it is not known.
     #[serde(default)]
     pub build: String,
     /// The first seed, as text: JSON readers round large numbers.
@@ -60,8 +60,8 @@ pub struct Planned {
     pub seed: String,
 }
 
-/// A line of a scenario without the folders of files: they may be elsewhere on another machine, and what is in them
-/// has a sum.
+/// A line of a scenario without the folders of files: they may be elsewhere on another machine, and
+/// what is in them has a sum.
 pub fn without_places(line: &str) -> String {
     let mut parts = Vec::new();
     for part in line.split('"') {
@@ -111,8 +111,8 @@ impl Manifest {
         points
     }
 
-    /// The first reason why runs of a folder that was begun with `self` and runs that are planned `now`
-    /// cannot stand together.
+    /// The first reason why runs of a folder that was begun with `self` and runs that are planned
+    /// `now` cannot stand together.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         let texts = [
             ("the scenario's name", &self.name, &now.name),

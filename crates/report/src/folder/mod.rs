@@ -9,8 +9,8 @@
 //! log.jsonl              what happened when: nothing else in the folder depends on the clock
 //! ```
 //!
-//! Whatever has its name is complete: a run's directory and every other file are written beside their
-//! place and renamed. A run that was cut off leaves nothing that could be taken for a result.
+//! Whatever has its name is complete: a run's directory and every other file are written beside
+//! their place and renamed. A run that was cut off leaves nothing that could be taken for a result.
 
 mod disk;
 mod error;
@@ -35,7 +35,8 @@ use crate::export::csv;
 use crate::record::Record;
 use crate::summary::Summary;
 
-/// The format of the files. It changes when a reader of the old one would misunderstand the new one.
+/// The format of the files. It changes when a reader of the old one would misunderstand the new
+/// one.
 pub const FORMAT: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
@@ -89,9 +90,9 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a folder that several programs may fill at once: one that is not there is begun, and one that is
-    /// must have been begun with the same scenario by the same program. Nothing unfinished is removed, since it
-    /// may belong to another.
+    /// Opens a folder that several programs may fill at once: one that is not there is begun, and
+    /// one that is must have been begun with the same scenario by the same program. Nothing
+    /// unfinished is removed, since it may belong to another.
     pub fn join(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let begun = match Self::open(path) {
             Err(Error::NoResults { .. }) => Self::begin(path, manifest),
@@ -148,7 +149,8 @@ impl Folder {
 
     /// The ids of runs with a complete record, in the order of the sweep.
     pub fn finished(&self) -> Vec<String> {
-        // A shard has few of the runs of its manifest: its directory is listed, instead of looking for each.
+        // A shard has few of the runs of its manifest: its directory is listed, instead of looking
+        // for each.
         let present = self.present().unwrap_or_default();
         let present: BTreeSet<String> = present.into_iter().collect();
         let runs = self.manifest.runs.iter().map(|run| &run.id);
@@ -169,8 +171,9 @@ impl Folder {
         run::write(&place, record, point, self.create)
     }
 
-    /// Takes runs over from other folders, as they are, if they are whole and unchanged since they were written.
-    /// Where the file system can, both folders have the same files then, which takes no room.
+    /// Takes runs over from other folders, as they are, if they are whole and unchanged since they
+    /// were written. Where the file system can, both folders have the same files then, which takes
+    /// no room.
     pub fn adopt<'a>(&self, runs: impl Iterator<Item = (&'a Self, &'a str)>) -> Result<(), Error> {
         for (from, id) in runs {
             run::copy(&from.place(id)?, &self.known(id)?.0, self.create)?;
@@ -202,8 +205,9 @@ impl Folder {
         run::is_copy(&self.place(id)?, &other.place(id)?)
     }
 
-    /// Opens other folders, which must have been begun with the same scenario by the same program. They share
-    /// this folder's manifest: there may be a thousand of them, with ten thousand runs in each.
+    /// Opens other folders, which must have been begun with the same scenario by the same program.
+    /// They share this folder's manifest: there may be a thousand of them, with ten thousand runs
+    /// in each.
     pub fn open_alike(&self, others: &[PathBuf]) -> Result<Vec<Self>, Error> {
         let file = self.path.join(MANIFEST);
         let own = disk::read(&file)?;

@@ -1,6 +1,6 @@
 //! The directory of one run: `run.json` and the tables. It is written beside its place and renamed
-//! when it is complete; `run.json` says how long each table is and what it sums to, so that a copy that
-//! was cut off is noticed before anything is made of it.
+//! when it is complete; `run.json` says how long each table is and what it sums to, so that a copy
+//! that was cut off is noticed before anything is made of it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -96,8 +96,9 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
     disk::sync(partial)
 }
 
-/// Puts a run's directory in another place too. What is taken over is held against its sums. Files that were
-/// written once are never changed, so that both places can have the same ones; where they cannot, they are copied.
+/// Puts a run's directory in another place too. What is taken over is held against its sums. Files
+/// that were written once are never changed, so that both places can have the same ones; where they
+/// cannot, they are copied.
 pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> {
     let partial = disk::beside(to);
     let fill = || {
@@ -218,7 +219,8 @@ pub(super) fn read(directory: &Path) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// Refuses times that are negative numbers, written as if they had no sign: no run takes half of all times.
+/// Refuses times that are negative numbers, written as if they had no sign: no run takes half of
+/// all times.
 fn check_times(record: &Record) -> Result<(), String> {
     let is_negative = |time: u64| time > i64::MAX.cast_unsigned();
     if is_negative(record.run.ended_at_ps) {

@@ -1,5 +1,5 @@
-//! The report: one HTML file with the results as a table and as charts, which needs no network and no
-//! other file.
+//! The report: one HTML file with the results as a table and as charts, which needs no network and
+//! no other file.
 //!
 //! The charts are drawn in the browser by a script of ours from data embedded in the page, so that
 //! they can be zoomed, read and switched; [`crate::figures`] has the same ones for papers.
@@ -203,8 +203,8 @@ impl Page<'_> {
     }
 }
 
-/// What a page needs before its first chart: what is said without scripts, and the place of the legend
-/// that holds for all charts.
+/// What a page needs before its first chart: what is said without scripts, and the place of the
+/// legend that holds for all charts.
 pub(crate) const CHARTS_BEGIN: &str = "<noscript><p class=\"warning\">The charts need JavaScript; nothing is loaded from elsewhere.</p></noscript>\n<div id=\"lines\"></div>\n";
 
 /// Begins a page, up to the heading.
@@ -242,8 +242,8 @@ pub fn document(title: &str, body: &str) -> String {
     out
 }
 
-/// The style sheet and the script as they stand between the tags of every page: with their sums, a policy can allow
-/// them and nothing else.
+/// The style sheet and the script as they stand between the tags of every page: with their sums, a
+/// policy can allow them and nothing else.
 pub fn inline() -> [String; 2] {
     [format!("\n{STYLE}"), script()]
 }

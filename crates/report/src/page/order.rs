@@ -2,8 +2,8 @@
 
 use super::sweep::measure;
 
-/// The places of names in the order in which a reader looks for them. Names that differ in numbers only
-/// are put in the order of these numbers, whatever their units; other names stay as they are.
+/// The places of names in the order in which a reader looks for them. Names that differ in numbers
+/// only are put in the order of these numbers, whatever their units; other names stay as they are.
 pub fn in_numeric_order<S: AsRef<str>>(names: &[S]) -> Vec<usize> {
     let parts: Vec<(String, Vec<f64>)> = names.iter().map(|name| split(name.as_ref())).collect();
     let family = |place: usize| parts.iter().position(|(frame, _)| *frame == parts[place].0);

@@ -115,8 +115,8 @@ impl Sweep {
         self.stops().into_iter().map(group).collect()
     }
 
-    /// The records of each point, in the order of their repetitions. Points are grouped as a summary
-    /// does it: a seed that comes again begins another point.
+    /// The records of each point, in the order of their repetitions. Points are grouped as a
+    /// summary does it: a seed that comes again begins another point.
     pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
         let mut groups = summary::grouped(records);
         let own = |point: &Point| {
@@ -134,8 +134,8 @@ impl Sweep {
     }
 }
 
-/// How many points come before at the same place of the axis, with the same rest: those of other folders,
-/// and of a value that the sweep writes in another way, as 1ms and 1000us.
+/// How many points come before at the same place of the axis, with the same rest: those of other
+/// folders, and of a value that the sweep writes in another way, as 1ms and 1000us.
 fn before(points: &[Point], place: usize, key: &str) -> usize {
     let own = &points[place];
     let same = |point: &&Point| {

@@ -138,8 +138,8 @@ fn begin(out: &mut String, summary: &Summary, columns: &[Column]) -> Result {
     Ok(())
 }
 
-/// The rows of a summary, those at one value of the sweep together. `part` is what they are of beside
-/// that, if it is not the whole; `rows` counts those of the table.
+/// The rows of a summary, those at one value of the sweep together. `part` is what they are of
+/// beside that, if it is not the whole; `rows` counts those of the table.
 fn write_groups(
     out: &mut String,
     summary: &Summary,
@@ -149,7 +149,8 @@ fn write_groups(
 ) -> Result {
     for group in sweep.groups() {
         let count = group.rows.len();
-        // The best is that of the whole group, so a group is shown whole or, if it is the first, in part.
+        // The best is that of the whole group, so a group is shown whole or, if it is the first, in
+        // part.
         if *rows > 0 && *rows + count > ROWS {
             break;
         }
@@ -290,8 +291,8 @@ fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> 
     estimate.filter(|estimate| estimate.value.is_finite())
 }
 
-/// How the numbers of a column are written: all with the same prefix and decimals, so that they can be
-/// compared at a glance.
+/// How the numbers of a column are written: all with the same prefix and decimals, so that they can
+/// be compared at a glance.
 struct Column {
     prefix: Prefix,
     decimals: usize,

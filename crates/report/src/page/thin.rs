@@ -5,8 +5,8 @@ use crate::plot::Mark;
 /// Shares that a thinned distribution keeps exactly.
 const KEPT: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The distribution of sorted values in about `most` points: x the value, y the share of values that
-/// are not larger. Half of the points are spread evenly, the others over the upper tail, each
+/// The distribution of sorted values in about `most` points: x the value, y the share of values
+/// that are not larger. Half of the points are spread evenly, the others over the upper tail, each
 /// closer to the end by the same factor.
 pub fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
     let count = sorted.len();
@@ -43,8 +43,8 @@ pub struct Thinned {
     pub pooled: Option<usize>,
 }
 
-/// Samples in at most `most` points: for equal stretches of time their lowest and highest, in the order
-/// in which they came, so that no peak is lost.
+/// Samples in at most `most` points: for equal stretches of time their lowest and highest, in the
+/// order in which they came, so that no peak is lost.
 pub fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinned {
     let most = most.max(4);
     if values.len() <= most {

@@ -68,7 +68,8 @@ pub(super) fn draw_line(
     }
 }
 
-/// Upright strokes in the order of time, without what cannot be seen: those that meet in one column are one.
+/// Upright strokes in the order of time, without what cannot be seen: those that meet in one column
+/// are one.
 fn strokes(pieces: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
     let mut seen: Vec<Vec<(f64, f64)>> = Vec::new();
     for piece in pieces {
@@ -116,8 +117,8 @@ pub(super) fn draw_bar(
     scene.shapes.push(Shape::Area { points, ink, fill });
 }
 
-/// An interval: a line with a short bar at each end that is there, and an arrow where it goes on beyond
-/// the axis.
+/// An interval: a line with a short bar at each end that is there, and an arrow where it goes on
+/// beyond the axis.
 fn whisker(scene: &mut Scene, ends: [((f64, f64), bool); 2], ink: Ink) {
     let [(low, _), (high, _)] = ends;
     let level = (high.1 - low.1).abs() < (high.0 - low.0).abs();

@@ -12,7 +12,8 @@ const HEIGHT: f64 = 360.0;
 const SMALL: f64 = 12.0;
 const NORMAL: f64 = 13.0;
 const EDGE: f64 = 10.0;
-/// From the edge to the data: the title above, if there is one, the labels and the axis title below.
+/// From the edge to the data: the title above, if there is one, the labels and the axis title
+/// below.
 const TOP: f64 = 36.0;
 const TOP_WITHOUT_TITLE: f64 = 12.0;
 const BOTTOM: f64 = 50.0;
@@ -87,7 +88,8 @@ fn upright(chart: &Chart) -> Scene {
     for (number, line) in chart.lines.iter().enumerate() {
         let aside = apart * (number as f64 - (chart.lines.len() as f64 - 1.0) / 2.0);
         draw_line(&mut scene, chart.kind, line, &y, |mark, value| {
-            // What is not positive has no place on a log axis, but its share is where the curve begins.
+            // What is not positive has no place on a log axis, but its share is where the curve
+            // begins.
             let x = if chart.kind == Kind::Cdf && mark.x <= 0.0 {
                 x.position_within(mark.x)
             } else {
@@ -156,7 +158,8 @@ fn on_its_side(chart: &Chart) -> Scene {
     scene
 }
 
-/// How far lines are moved apart, so that points and intervals at the same place can be distinguished.
+/// How far lines are moved apart, so that points and intervals at the same place can be
+/// distinguished.
 fn apart(chart: &Chart, values: &AxisScale) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
     let has_intervals = marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low));

@@ -1,9 +1,9 @@
-//! Charts as data, and their drawings: PDF, SVG and PNG for papers, characters for a terminal. The report
-//! page's script draws the same data.
+//! Charts as data, and their drawings: PDF, SVG and PNG for papers, characters for a terminal. The
+//! report page's script draws the same data.
 //!
-//! The drawing is ours, not a library's: the same few rules about axes and labels then hold on paper,
-//! in the browser and in the terminal, and a report is a tenth of the size of the script that a chart
-//! library would add to it.
+//! The drawing is ours, not a library's: the same few rules about axes and labels then hold on
+//! paper, in the browser and in the terminal, and a report is a tenth of the size of the script
+//! that a chart library would add to it.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -105,8 +105,8 @@ pub enum Origin {
     /// Runs of our own.
     #[default]
     Measured,
-    /// A publication. It is drawn with hollow points and dots between them; intervals are what counts
-    /// as the same.
+    /// A publication. It is drawn with hollow points and dots between them; intervals are what
+    /// counts as the same.
     Published,
 }
 
@@ -176,8 +176,8 @@ impl Chart {
     }
 }
 
-/// Breaks measured lines where they have no point and another has one, so that nothing is drawn through
-/// what was not run.
+/// Breaks measured lines where they have no point and another has one, so that nothing is drawn
+/// through what was not run.
 pub fn break_at_gaps(lines: &mut [Line]) {
     let measured = |line: &&Line| line.origin == Origin::Measured;
     let all = lines.iter().filter(measured).flat_map(|line| &line.marks);

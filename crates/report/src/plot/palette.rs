@@ -4,8 +4,8 @@
 use super::scene::Ink;
 use super::{Kind, Line, Origin, Theme};
 
-/// For a white ground: the order of Okabe and Ito's set, darkened until lines keep a contrast of 3 to 1
-/// with it. `style.css` has the same.
+/// For a white ground: the order of Okabe and Ito's set, darkened until lines keep a contrast of 3
+/// to 1 with it. `style.css` has the same.
 const LIGHT: [&str; 8] =
     ["#0072b2", "#d55e00", "#008f68", "#b5509c", "#3a9bd9", "#c48a00", "#4d4d4d", "#8c3b3b"];
 
@@ -59,7 +59,8 @@ pub(super) fn dashes(kind: Kind, line: &Line) -> &'static [f32] {
     }
 }
 
-/// The outline of a line's points, as steps from the middle of one with a radius of 1; empty for a disc.
+/// The outline of a line's points, as steps from the middle of one with a radius of 1; empty for a
+/// disc.
 pub(super) fn outline(hue: usize) -> &'static [(f64, f64)] {
     const SHAPES: [&[(f64, f64)]; 8] = [
         &[],

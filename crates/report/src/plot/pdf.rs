@@ -1,7 +1,7 @@
 //! A figure as PDF, for papers.
 //!
-//! One page as large as the figure. Text is drawn as outlines of its letters, as in the PNG: no font has
-//! to be embedded, which publishers check, and every letter looks as it was measured.
+//! One page as large as the figure. Text is drawn as outlines of its letters, as in the PNG: no
+//! font has to be embedded, which publishers check, and every letter looks as it was measured.
 
 use std::fmt::Write;
 
@@ -39,8 +39,8 @@ pub fn pdf(chart: &Chart, theme: Theme) -> Vec<u8> {
     ])
 }
 
-/// Objects as a file (ISO 32000-1, section 7.5): the header, the objects, where each begins, and where
-/// that table begins.
+/// Objects as a file (ISO 32000-1, section 7.5): the header, the objects, where each begins, and
+/// where that table begins.
 fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     // Bytes above 127 say that the file is not text.
     let mut out = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();

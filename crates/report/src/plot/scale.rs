@@ -150,8 +150,8 @@ impl AxisScale {
         }
     }
 
-    /// Where a value lies, from 0 at the beginning of the axis to 1 at its end; not a number if it has
-    /// no place.
+    /// Where a value lies, from 0 at the beginning of the axis to 1 at its end; not a number if it
+    /// has no place.
     pub(super) fn position(&self, value: f64) -> f64 {
         match self.steps {
             Steps::Linear => (value - self.low) / (self.high - self.low),

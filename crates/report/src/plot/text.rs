@@ -1,7 +1,7 @@
 //! How wide text is, and the outlines of its letters.
 //!
-//! The letters are Noto Sans', which comes in a crate. An SVG file only names fonts, so its text may be
-//! a little narrower than what is reckoned with here.
+//! The letters are Noto Sans', which comes in a crate. An SVG file only names fonts, so its text
+//! may be a little narrower than what is reckoned with here.
 
 use std::sync::OnceLock;
 

@@ -1,9 +1,9 @@
 //! Intervals within one run: the bootstrap over blocks of flows.
 //!
-//! A sample is cut into [`BLOCKS`] blocks of flows that started one after the other. A round draws as
-//! many blocks with replacement and takes the statistic of what they hold; the rounds together show
-//! how far it moves. The cost does not grow with flows times rounds: a mean needs only each block's sum
-//! and count, and a high percentile only the largest values, from the top down.
+//! A sample is cut into [`BLOCKS`] blocks of flows that started one after the other. A round draws
+//! as many blocks with replacement and takes the statistic of what they hold; the rounds together
+//! show how far it moves. The cost does not grow with flows times rounds: a mean needs only each
+//! block's sum and count, and a high percentile only the largest values, from the top down.
 //!
 //! The generator is seeded by a constant: the same sample has the same interval, always.
 
@@ -11,8 +11,8 @@ use tidegate_units::{Ratio, Rng};
 
 use super::{Interval, Percentile, normal, real};
 
-/// Into how many blocks a sample is cut. Fewer would leave too few to draw from, more would be shorter
-/// than the congestion that neighbours share.
+/// Into how many blocks a sample is cut. Fewer would leave too few to draw from, more would be
+/// shorter than the congestion that neighbours share.
 pub const BLOCKS: usize = 50;
 
 /// How often blocks are drawn.
@@ -71,9 +71,9 @@ impl Sample {
 
     /// The 95 % confidence interval of the statistic; `None` if fewer than two blocks have values.
     ///
-    /// Means are corrected for bias and skew (Efron's `BCa`, the correction from leaving out each block
-    /// in turn). Percentiles are corrected for bias only: they move in steps, so that leaving out a
-    /// block says nothing of their skew.
+    /// Means are corrected for bias and skew (Efron's `BCa`, the correction from leaving out each
+    /// block in turn). Percentiles are corrected for bias only: they move in steps, so that leaving
+    /// out a block says nothing of their skew.
     pub fn interval(&self, statistic: Statistic) -> Option<Interval> {
         let filled = self.blocks.iter().filter(|block| block.0 > 0).count();
         if filled < 2 {
@@ -88,8 +88,8 @@ impl Sample {
         corrected(value, &rounds, skew)
     }
 
-    /// The 95 % confidence interval of the ratio to `base`, whose blocks are of the same flows: both are
-    /// drawn together, so that what the flows do to both cancels. `None` if there is none.
+    /// The 95 % confidence interval of the ratio to `base`, whose blocks are of the same flows:
+    /// both are drawn together, so that what the flows do to both cancels. `None` if there is none.
     pub fn ratio_interval(&self, base: &Self, statistic: Statistic) -> Option<Interval> {
         let ratio = |drawn: &[u32; BLOCKS]| {
             let (above, below) = (self.drawn(statistic, drawn)?, base.drawn(statistic, drawn)?);
@@ -251,8 +251,8 @@ pub(super) mod tests {
 
     #[test]
     fn neighbours_that_are_alike_do_not_make_the_interval_too_narrow() {
-        // Each value keeps 0.8 of the one before: as flows do that meet the same queue. A bootstrap of
-        // single values would hold the truth in about half of the trials.
+        // Each value keeps 0.8 of the one before: as flows do that meet the same queue. A bootstrap
+        // of single values would hold the truth in about half of the trials.
         let sample = |rng: &mut Rng| {
             let mut level = gauss(rng);
             let step = |_| {

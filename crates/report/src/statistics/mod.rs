@@ -2,11 +2,11 @@
 //!
 //! Two kinds of interval, both for 95 % confidence:
 //!
-//! - [`student`]: over independent runs, from the spread of what each run gives. It needs two runs, and
-//!   is honest about whatever makes runs differ: flow sizes, paths, start times.
-//! - [`bootstrap`]: within one run, from blocks of flows that follow each other, drawn again and again
-//!   by a seeded generator. Flows that start together meet the same queues, so single flows are not
-//!   independent; blocks nearly are. It cannot show what another seed would give.
+//! - [`student`]: over independent runs, from the spread of what each run gives. It needs two runs,
+//!   and is honest about whatever makes runs differ: flow sizes, paths, start times.
+//! - [`bootstrap`]: within one run, from blocks of flows that follow each other, drawn again and
+//!   again by a seeded generator. Flows that start together meet the same queues, so single flows
+//!   are not independent; blocks nearly are. It cannot show what another seed would give.
 
 pub mod bootstrap;
 mod normal;
@@ -35,16 +35,16 @@ pub enum Percentile {
     /// ⌈`p·n`⌉, counted from one.
     #[default]
     NearestRank,
-    /// `sorted[int(p * n)]` in double precision, counted from zero, as the scripts of BCC, of ECN♯ and
-    /// of the traffic generator have it.
+    /// `sorted[int(p * n)]` in double precision, counted from zero, as the scripts of BCC, of ECN♯
+    /// and of the traffic generator have it.
     ScriptFloat,
     /// `sorted[99 * n / 100]` in integers, counted from zero, as TCN's script has it.
     ScriptInteger,
 }
 
 impl Percentile {
-    /// The place of the percentile `fraction` among `count` sorted values, from zero; `None` if there
-    /// are none. What lies behind the end is the last one.
+    /// The place of the percentile `fraction` among `count` sorted values, from zero; `None` if
+    /// there are none. What lies behind the end is the last one.
     pub fn rank(self, count: usize, fraction: Ratio) -> Option<usize> {
         let last = count.checked_sub(1)?;
         let (above, below) = (fraction.numerator(), fraction.denominator());
@@ -70,8 +70,8 @@ impl Percentile {
     }
 }
 
-/// The percentile of values that have weights; `None` if nothing has weight. It is the smallest value
-/// below or at which at least `fraction` of all weight lies.
+/// The percentile of values that have weights; `None` if nothing has weight. It is the smallest
+/// value below or at which at least `fraction` of all weight lies.
 pub fn weighted_percentile(values: &mut [(f64, f64)], fraction: Ratio) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|&(_, weight)| weight).sum();
@@ -91,8 +91,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / real(values.len()))
 }
 
-/// The variance of the population that the values are a sample of, `Σ(x − mean)² / (n − 1)`; `None` of
-/// fewer than two.
+/// The variance of the population that the values are a sample of, `Σ(x − mean)² / (n − 1)`; `None`
+/// of fewer than two.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

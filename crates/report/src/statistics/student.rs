@@ -23,7 +23,8 @@ pub struct Compared {
 /// that what the seed does to both cancels. `None` without pairs, or if a second one is zero.
 ///
 /// It is the geometric mean, with Student's t over the logarithms: A against B is then exactly the
-/// inverse of B against A. If a first one is zero, which has no logarithm, it is the arithmetic mean.
+/// inverse of B against A. If a first one is zero, which has no logarithm, it is the arithmetic
+/// mean.
 pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
     if pairs.is_empty() || pairs.iter().any(|&(_, base)| base <= 0.0) {
         return None;
@@ -41,8 +42,8 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
 
 /// The value that a t-distributed one is below with probability 0.975.
 pub fn quantile(freedom: usize) -> f64 {
-    // Exact to the digits given; beyond, an expansion in 1/freedom is good to 1e-5. A library's quantile
-    // differs in the fifth digit, and published tables of results with it.
+    // Exact to the digits given; beyond, an expansion in 1/freedom is good to 1e-5. A library's
+    // quantile differs in the fifth digit, and published tables of results with it.
     const FEW: [f64; 20] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, //
         2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_comparison_holds_the_truth_in_95_of_100() {
-        // A scheme that takes 0.8 of the time, give or take 5 %, while seeds differ by a factor of 4.
+        // A scheme that takes 0.8 of the time, give or take 5 %, while seeds differ by a factor of
+        // 4.
         let mut rng = Rng::new(6, 0);
         let trials = 4_000;
         let hits = (0..trials)

@@ -10,9 +10,9 @@ use super::single::{interval_within, ratio_within};
 use super::{Estimate, Method, Metric, Point, Relative, Summary, part, warn};
 
 impl Summary {
-    /// Puts runs side by side: those of one point together, each point against the baseline, if there
-    /// is one. `baseline` is a point's label, or something that several points have, such as `tcn`;
-    /// each point is then compared with the one that is most like it.
+    /// Puts runs side by side: those of one point together, each point against the baseline, if
+    /// there is one. `baseline` is a point's label, or something that several points have, such as
+    /// `tcn`; each point is then compared with the one that is most like it.
     pub fn new(records: &[Record], baseline: Option<&str>) -> Self {
         let groups = Group::all(records);
         let places =

@@ -83,9 +83,9 @@ pub(super) struct Pair<'a> {
     pub(super) values: (f64, f64),
 }
 
-/// The baseline of each point, by its place. `name` is a label, part of labels, a value or `key=value`.
-/// Where several points have it, as when a scheme is run at several loads, each point is compared with
-/// the one that it shares most settings with.
+/// The baseline of each point, by its place. `name` is a label, part of labels, a value or
+/// `key=value`. Where several points have it, as when a scheme is run at several loads, each point
+/// is compared with the one that it shares most settings with.
 pub(super) fn baselines(groups: &[Group<'_>], name: &str) -> Vec<Option<usize>> {
     let name = name.trim();
     let any = |matches: &dyn Fn(&Group<'_>) -> bool| {

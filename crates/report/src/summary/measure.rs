@@ -1,7 +1,7 @@
 //! What is measured of a run: the columns of a table, each with its definition.
 //!
-//! Of flows only those that count are taken, and of times only those of flows that finished; warnings
-//! say how many did not.
+//! Of flows only those that count are taken, and of times only those of flows that finished;
+//! warnings say how many did not.
 
 use crate::brief::Brief;
 use crate::record::{Class, ClassPauses, Distribution, Queue, Record};
@@ -168,8 +168,9 @@ fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Va
     Some((value, values.len()))
 }
 
-/// The numbers of the flows that count, with their blocks: a flow's block depends on its place among
-/// all that count, so that the same flows form a block whatever is asked of them, under every scheme.
+/// The numbers of the flows that count, with their blocks: a flow's block depends on its place
+/// among all that count, so that the same flows form a block whatever is asked of them, under every
+/// scheme.
 pub(super) fn blocked(
     record: &Record,
     value: impl Fn(&Brief) -> Option<f64>,
@@ -347,8 +348,8 @@ fn left_over(record: &Record, part: Option<u8>) -> Value {
     (flows > 0).then(|| (real(left), flows))
 }
 
-/// The mean of the means of distributions, and how many have one: a queue that was watched for no time
-/// has none.
+/// The mean of the means of distributions, and how many have one: a queue that was watched for no
+/// time has none.
 fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Value {
     let means = all.map(|one| one.mean).filter(|mean| mean.is_finite());
     let means: Vec<f64> = means.collect();
@@ -365,8 +366,8 @@ fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Value {
     Some((weighted_percentile(&mut masses, P99)?, with.len()))
 }
 
-/// A distribution as values with the probability that each represents: what lies between two quantiles
-/// counts as the upper one, what lies behind the last as the largest value.
+/// A distribution as values with the probability that each represents: what lies between two
+/// quantiles counts as the upper one, what lies behind the last as the largest value.
 fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
     let end = (1.0, distribution.max);
     let mut before = 0.0;
@@ -392,8 +393,8 @@ fn utilisation(record: &Record, _: Option<u8>) -> Value {
     Some((mean(&parts)?, parts.len()))
 }
 
-/// The paused classes of links, of a class if one is meant: they have the numbers of services. `None` where
-/// switches pause nobody.
+/// The paused classes of links, of a class if one is meant: they have the numbers of services.
+/// `None` where switches pause nobody.
 fn paused(record: &Record, part: Option<u8>) -> Option<impl Iterator<Item = &ClassPauses>> {
     let classes = record.pauses.as_ref()?.classes.iter();
     Some(classes.filter(move |class| is_of(class.of.class, part)))
@@ -475,7 +476,8 @@ fn queue_mean(record: &Record, part: Option<u8>) -> Value {
     mean_of(numbered(record, part).map(|queue| &queue.bytes))
 }
 
-/// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the window.
+/// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the
+/// window.
 fn queue_p99(record: &Record, part: Option<u8>) -> Value {
     p99_of(numbered(record, part).map(|queue| (&queue.bytes, 1.0)))
 }

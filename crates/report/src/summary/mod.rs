@@ -1,4 +1,5 @@
-//! The runs of one or more folders side by side: each point once, with its repetitions put together.
+//! The runs of one or more folders side by side: each point once, with its repetitions put
+//! together.
 
 mod build;
 mod group;
@@ -39,7 +40,8 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// What the parts of a network got: its classes of service, or its queues by their number at a port.
+/// What the parts of a network got: its classes of service, or its queues by their number at a
+/// port.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Breakdown {
     /// The metrics that have a value somewhere, in the order of a table's columns.

@@ -1,8 +1,9 @@
 //! The same numbers for each class of service, and for the queues of each number.
 //!
 //! A class of service is what flows have in common that a switch separates. Its packets mostly wait
-//! in one queue, but a sender may tag some of them otherwise, and a scheme may choose queues by itself:
-//! so what flows got is shown by their service, and what queues did by the queue's number at its port.
+//! in one queue, but a sender may tag some of them otherwise, and a scheme may choose queues by
+//! itself: so what flows got is shown by their service, and what queues did by the queue's number
+//! at its port.
 
 use std::collections::BTreeSet;
 

@@ -30,16 +30,16 @@ impl From<Relative> for Extent {
 pub enum Rank {
     /// It is better than all others, and its interval meets none of theirs.
     Best,
-    /// The best, or one whose interval meets that of the best, so that the order may be chance. Where
-    /// the interval of the best is not known, nothing is tied.
+    /// The best, or one whose interval meets that of the best, so that the order may be chance.
+    /// Where the interval of the best is not known, nothing is tied.
     Tied,
     /// The best is better.
     Behind,
 }
 
 impl Rank {
-    /// The rank of a value in its group, which includes itself. A group in which all are tied has no
-    /// ranks, and neither has a metric that only describes.
+    /// The rank of a value in its group, which includes itself. A group in which all are tied has
+    /// no ranks, and neither has a metric that only describes.
     pub fn of(own: Extent, better: Better, group: &[Extent]) -> Option<Self> {
         let values = || group.iter().map(|extent| extent.value);
         let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);

@@ -16,8 +16,8 @@ use super::measure::{blocked, completion, counted, seconds, slowdown, unfinished
 const RUN_TAIL: usize = 100;
 /// Of fewer flows, all runs together, fewer than ten lie behind a 99th percentile.
 const POINT_TAIL: usize = 1_000;
-/// A trend is reported only if it is larger than this, and than chance would have it once in some hundred
-/// times.
+/// A trend is reported only if it is larger than this, and than chance would have it once in some
+/// hundred times.
 const TREND: f64 = 0.05;
 const CHANCE: f64 = 3.0;
 
@@ -205,9 +205,9 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
 
 /// Whether the network was still filling when flows began to count.
 ///
-/// The first fifth of the flows that count is held against the second to fourth; the last may end in
-/// a network that empties. Slowdowns are compared, in logarithms and by means of blocks: sizes, a few
-/// giants and neighbours that are alike then do not pass for a trend.
+/// The first fifth of the flows that count is held against the second to fourth; the last may end
+/// in a network that empties. Slowdowns are compared, in logarithms and by means of blocks: sizes,
+/// a few giants and neighbours that are alike then do not pass for a trend.
 fn trend(group: &Group<'_>) -> Option<String> {
     let runs: Vec<Vec<Option<f64>>> =
         group.records.iter().map(|record| block_means(record)).collect();
@@ -235,8 +235,8 @@ fn trend(group: &Group<'_>) -> Option<String> {
 /// A fifth of all blocks.
 const FIFTH: usize = BLOCKS / 5;
 
-/// The mean logarithm of the slowdowns in each block of a run; of completion times where there are no
-/// slowdowns.
+/// The mean logarithm of the slowdowns in each block of a run; of completion times where there are
+/// no slowdowns.
 fn block_means(record: &Record) -> Vec<Option<f64>> {
     let mut blocks = vec![Vec::new(); BLOCKS];
     let has_ideal = counted(record).any(|flow| slowdown(&flow).is_some());
@@ -278,9 +278,9 @@ fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
     }
 }
 
-/// How many blocks come before the network has settled, by the marginal standard error rule: the rest
-/// without them has the smallest standard error of its mean. `None` if that is half of them or more,
-/// in which case the runs are too short to say. The last fifth is left out, as for the trend.
+/// How many blocks come before the network has settled, by the marginal standard error rule: the
+/// rest without them has the smallest standard error of its mean. `None` if that is half of them or
+/// more, in which case the runs are too short to say. The last fifth is left out, as for the trend.
 fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
     // One series for all runs, so that chance within one of them matters less.
     let over_runs = |block: usize| {
@@ -292,7 +292,8 @@ fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
         let rest: Vec<f64> = series[cut..].iter().map(|&(_, mean)| mean).collect();
         Some((cut, variance(&rest)? / real(rest.len())))
     };
-    // Something is to be cut, or there would be no trend; of fewer than five no variance is worth much.
+    // Something is to be cut, or there would be no trend; of fewer than five no variance is worth
+    // much.
     let cuts = 1..series.len().saturating_sub(4);
     let best = cuts.filter_map(error).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(cut, _)| cut)?;
     (best < series.len() / 2).then(|| series[best].0)

@@ -1,8 +1,8 @@
 //! The page and the gallery as they are laid out at three widths, on light and dark grounds.
 //!
-//! A browser's window is never narrower than 500 pixels, so the page is put into a frame. A script in
-//! it measures what is clipped, covered or out of sight; a picture of each is left in `target/tmp` for
-//! looking at.
+//! A browser's window is never narrower than 500 pixels, so the page is put into a frame. A script
+//! in it measures what is clipped, covered or out of sight; a picture of each is left in
+//! `target/tmp` for looking at.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,8 @@ fn measured(dir: &Path, page: &str, width: u32, ground: Ground) -> Vec<String> {
     lines
 }
 
-/// The part of a picture's bytes that differs from the row above or the pixel before: of a blank one
-/// there is none.
+/// The part of a picture's bytes that differs from the row above or the pixel before: of a blank
+/// one there is none.
 fn ink(png: &[u8]) -> f64 {
     let mut packed = Vec::new();
     let mut at = 8;

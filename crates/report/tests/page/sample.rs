@@ -1,5 +1,5 @@
-//! Made-up results that look like real ones: seven schemes, five loads, three seeds, with everything
-//! that a report can show. The same every time.
+//! Made-up results that look like real ones: seven schemes, five loads, three seeds, with
+//! everything that a report can show. The same every time.
 
 use std::collections::BTreeMap;
 

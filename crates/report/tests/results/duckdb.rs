@@ -9,8 +9,8 @@ use tidegate_report::record::Record;
 
 use crate::sample::{awkward, empty, manifest, scratch};
 
-/// Prints the types of a file's columns and then its rows, a cell a line. Numbers of floating point are
-/// printed as their bits.
+/// Prints the types of a file's columns and then its rows, a cell a line. Numbers of floating point
+/// are printed as their bits.
 const READER: &str = r"
 import duckdb, json, struct, sys
 def text(cell):

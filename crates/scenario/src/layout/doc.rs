@@ -132,8 +132,8 @@ impl Section {
         }
     }
 
-    /// The kind that has the same keys with other defaults, if there is one: the reference lists its
-    /// keys once.
+    /// The kind that has the same keys with other defaults, if there is one: the reference lists
+    /// its keys once.
     pub(crate) fn same_keys_as(self, kind: &str) -> Option<&'static str> {
         let is_published = self == Self::Traffic && Published::NAMES.contains(&kind);
         is_published.then_some("poisson")

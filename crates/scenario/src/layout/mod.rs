@@ -1,7 +1,7 @@
 //! What a scenario file can say: every section, its kinds and its keys.
 //!
-//! Most keys are settings of the libraries and come from their field tables. What stands here is what
-//! only files have: the sections themselves, and keys that choose or join settings.
+//! Most keys are settings of the libraries and come from their field tables. What stands here is
+//! what only files have: the sections themselves, and keys that choose or join settings.
 
 mod doc;
 mod key;
@@ -34,8 +34,8 @@ use key::{needed, number, optional_table, profile_key, selection, setting, table
 pub(crate) enum Section {
     Accounting,
     Buffer,
-    /// Of a file for a live switch, as the three that are called so: what only the switch itself has is
-    /// added by whoever reads it.
+    /// Of a file for a live switch, as the three that are called so: what only the switch itself
+    /// has is added by whoever reads it.
     Dscp,
     Egress,
     FlowControl,
@@ -280,8 +280,8 @@ impl Section {
         })
     }
 
-    /// All keys of a kind but `kind` itself, in the order of the reference. An unknown kind has those
-    /// that are of no kind.
+    /// All keys of a kind but `kind` itself, in the order of the reference. An unknown kind has
+    /// those that are of no kind.
     pub(crate) fn keys(self, kind: &str) -> Vec<Key> {
         let mut keys = self.own_keys(kind);
         if let Some(profiles) = self.profiles(kind) {

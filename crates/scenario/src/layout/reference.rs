@@ -1,5 +1,5 @@
-//! The reference page of scenario files: every section, kind and key with its default, generated from
-//! the same tables that the parser uses.
+//! The reference page of scenario files: every section, kind and key with its default, generated
+//! from the same tables that the parser uses.
 
 use std::fmt::Write;
 

@@ -191,11 +191,11 @@ impl Scenario {
     /// The whole scenario as one TOML text with every default written out, whatever it included and
     /// whatever was overridden. It gives the same runs.
     ///
-    /// Tables of sizes and lists of flows stand in it, so that it needs no other file but those that
-    /// its sweep names: of these it says what tells their texts from others. Three kinds of
+    /// Tables of sizes and lists of flows stand in it, so that it needs no other file but those
+    /// that its sweep names: of these it says what tells their texts from others. Three kinds of
     /// defaults stay out, as a sweep may change what they follow: settings of a receiver, which are
-    /// the sender's; those of a profile that the sweep varies; and those that follow the speed of the
-    /// links.
+    /// the sender's; those of a profile that the sweep varies; and those that follow the speed of
+    /// the links.
     pub fn resolved(&self) -> String {
         write::scenario(self, write::Lists::Whole)
     }

@@ -10,8 +10,8 @@ pub(super) fn name_of_file(file: &str) -> String {
     if name.is_empty() { "scenario".into() } else { name }
 }
 
-/// Words as part of a file name: letters, digits, dots, signs that distinguish names as words, and `-`
-/// for everything else.
+/// Words as part of a file name: letters, digits, dots, signs that distinguish names as words, and
+/// `-` for everything else.
 fn slug(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -17,7 +17,8 @@ use crate::text::problem::Problem;
 pub struct Experiment {
     /// Unique among the runs of the scenario, and fit for a file name.
     pub id: String,
-    /// What distinguishes its point from the others, in a few words; the scenario's name without a sweep.
+    /// What distinguishes its point from the others, in a few words; the scenario's name without a
+    /// sweep.
     pub label: String,
     /// The same as keys and values, one for each axis of the sweep.
     pub point: Vec<Coordinate>,
@@ -33,8 +34,8 @@ pub struct Experiment {
 }
 
 impl Scenario {
-    /// Every run: the points of the sweep in its order, the first axis varying slowest, each with its
-    /// repetitions. Each point is made once, so that all of them can run.
+    /// Every run: the points of the sweep in its order, the first axis varying slowest, each with
+    /// its repetitions. Each point is made once, so that all of them can run.
     pub fn plan(&self) -> Result<Vec<Experiment>, Problem> {
         let plan = self.plan_points();
         match &self.text {

@@ -119,8 +119,8 @@ impl Page<'_> {
         }
     }
 
-    /// Whether a sweep varies the profile of the table at `path`: the settings that the file does not
-    /// name are then of the profile.
+    /// Whether a sweep varies the profile of the table at `path`: the settings that the file does
+    /// not name are then of the profile.
     fn varies_profile(&self, path: &str) -> bool {
         let key = format!("{path}.profile");
         let sets = self.axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.sets);
@@ -134,7 +134,8 @@ impl Page<'_> {
     fn profiled<T: Parameters>(&mut self, path: &str, part: &Located<T>, default: &str) {
         let varies = self.varies_profile(path);
         let profile = part.locs.profile.as_deref();
-        // A profile that is written with all settings changes nothing, but says where they are from.
+        // A profile that is written with all settings changes nothing, but says where they are
+        // from.
         self.line("profile", &quoted(profile.unwrap_or(default)));
         self.part(&part.item, |field| !varies || part.locs.names(field.name));
     }

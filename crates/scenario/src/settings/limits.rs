@@ -88,8 +88,8 @@ impl Limits {
             .help("lower `map_entries` or `count_registers`, or set tables = \"exact\""))
     }
 
-    /// Refuses sources that would make too many flows. Those that end by time are made to end one flow
-    /// beyond the limit.
+    /// Refuses sources that would make too many flows. Those that end by time are made to end one
+    /// flow beyond the limit.
     pub(crate) fn check_source(
         &self,
         source: &mut Located<Source>,

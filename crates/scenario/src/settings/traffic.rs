@@ -81,7 +81,8 @@ impl<'a> Listed<'a> {
         Ok(file)
     }
 
-    /// The names of files that were read: as they were asked for, and those that hold from anywhere.
+    /// The names of files that were read: as they were asked for, and those that hold from
+    /// anywhere.
     pub(crate) fn names(&self) -> BTreeMap<PathBuf, PathBuf> {
         let names = self.texts.iter();
         names.map(|(asked, (real, _))| (asked.clone(), real.clone())).collect()
@@ -184,7 +185,8 @@ fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     Ok(texts.join(", "))
 }
 
-/// The text of gaps, with a table in a file written out. What is wrong with a table is said by its line.
+/// The text of gaps, with a table in a file written out. What is wrong with a table is said by its
+/// line.
 fn gaps_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     let text = setting_text("gaps", Gaps::FORM, node)?;
     let (name, table) = match text.strip_prefix("file:") {

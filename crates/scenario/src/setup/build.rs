@@ -403,8 +403,8 @@ fn common_rate(network: &Network, traffic: &Traffic) -> Result<Rate, Problem> {
     }
 }
 
-/// The speed of a rack's hosts over that of its links to the core, if all racks have the same; one if
-/// there is no core.
+/// The speed of a rack's hosts over that of its links to the core, if all racks have the same; one
+/// if there is no core.
 fn common_oversubscription(network: &Network) -> Option<Ratio> {
     let mut sums = vec![(0_u64, 0_u64); network.nodes() as usize];
     for link in network.links() {

@@ -25,8 +25,8 @@ pub struct Outline {
     pub host_rates: Vec<Rate>,
     /// The speeds of the cables between switches, slowest first.
     pub fabric_rates: Vec<Rate>,
-    /// What a full packet and its ACK take through the empty network, host delays included: the least
-    /// and the most of all flows.
+    /// What a full packet and its ACK take through the empty network, host delays included: the
+    /// least and the most of all flows.
     pub base_rtt: Option<(Span, Span)>,
     /// The marking scheme of the switches.
     pub scheme: String,
@@ -87,18 +87,20 @@ impl Assumptions {
 pub struct Threshold {
     /// The setting.
     pub name: &'static str,
-    /// As the file says it, or as the scheme derives it; `derived` if that differs from speed to speed.
+    /// As the file says it, or as the scheme derives it; `derived` if that differs from speed to
+    /// speed.
     pub value: String,
     /// What that is in the other unit, at each speed of a switch's ports; both, if it differs.
     pub at_rates: Vec<(Rate, String)>,
 }
 
-/// Packet-hops that one core simulates in a second. On a virtual machine with others beside it the guide's
-/// rack has 10 million, the `threshold` scenario 20, and `main` with its shared pools 5.
+/// Packet-hops that one core simulates in a second. On a virtual machine with others beside it the
+/// guide's rack has 10 million, the `threshold` scenario 20, and `main` with its shared pools 5.
 const HOPS_PER_SECOND: f64 = 1e7;
 
 impl Outline {
-    /// About how long one run takes on one core, in seconds: an estimate for planning, not a promise.
+    /// About how long one run takes on one core, in seconds: an estimate for planning, not a
+    /// promise.
     pub fn seconds(&self) -> f64 {
         self.offered.packet_hops / HOPS_PER_SECOND
     }
@@ -407,7 +409,8 @@ const fn unit(form: Form) -> Form {
     }
 }
 
-/// A time as the bytes that a link carries in it, or an amount as the time that a link takes for it.
+/// A time as the bytes that a link carries in it, or an amount as the time that a link takes for
+/// it.
 fn converted(form: Form, text: &str, rate: Rate, packet: u32) -> Option<String> {
     match form {
         Form::Span => {

@@ -68,8 +68,8 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     Ok(axes)
 }
 
-/// Refuses axes whose values later ones set again: points would have labels of what they are not run with. `table` is
-/// the scenario without the sweep.
+/// Refuses axes whose values later ones set again: points would have labels of what they are not
+/// run with. `table` is the scenario without the sweep.
 pub(crate) fn refuse_undone(axes: &[Axis], table: &Table) -> Result<(), Problem> {
     for (number, later) in axes.iter().enumerate() {
         for axis in &axes[..number] {
@@ -118,7 +118,8 @@ fn collect(
     Ok(())
 }
 
-/// Whether a table is a range. One of these keys with a list is an axis over a setting of that name.
+/// Whether a table is a range. One of these keys with a list is an axis over a setting of that
+/// name.
 fn is_range(table: &Table) -> bool {
     let scalar = |key| table.get(key).and_then(Node::scalar).is_some();
     ["from", "to", "step"].into_iter().any(scalar)

@@ -1,4 +1,5 @@
-//! Ranges of a sweep, in exact decimal arithmetic: `{ from = "20us", to = "100us", step = "20us" }`.
+//! Ranges of a sweep, in exact decimal arithmetic: `{ from = "20us", to = "100us", step = "20us"
+//! }`.
 
 use tidegate_units::{Bytes, Rate, Setting, Span};
 

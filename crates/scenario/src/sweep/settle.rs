@@ -15,8 +15,8 @@ enum Meeting {
     Apart,
 }
 
-/// Takes out the axes that overrides replace, and says which. An override that every value of an axis
-/// would undo is refused. `table` is the scenario with all overrides.
+/// Takes out the axes that overrides replace, and says which. An override that every value of an
+/// axis would undo is refused. `table` is the scenario with all overrides.
 pub(crate) fn settle(
     axes: Vec<Axis>,
     overrides: &[Vec<Step>],

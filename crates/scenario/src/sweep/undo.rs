@@ -8,8 +8,9 @@ pub(super) fn names(path: &[Step]) -> Vec<String> {
     path.iter().map(|step| step.name.clone()).collect()
 }
 
-/// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind replaces all
-/// keys but those of any kind, and so does a kind alone that the table at its place in `root` does not have already.
+/// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind
+/// replaces all keys but those of any kind, and so does a kind alone that the table at its place in
+/// `root` does not have already.
 pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step], root: &Table) -> bool {
     let (later, path) = (names(later), names(path));
     if path.starts_with(&later) {

@@ -13,8 +13,8 @@ pub(crate) struct Cut {
 }
 
 /// Leaves out the innermost value that `loc` is in. A kind or a profile goes with its table, as the
-/// other keys say nothing without it; an item of a list goes with its list, but for tables and values
-/// of a sweep. `None` if there is nothing there.
+/// other keys say nothing without it; an item of a list goes with its list, but for tables and
+/// values of a sweep. `None` if there is nothing there.
 pub(crate) fn cut(root: &mut Table, loc: &Location) -> Option<Cut> {
     // The top of a file is no value.
     if loc.span.is_empty() {

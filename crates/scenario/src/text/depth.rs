@@ -1,8 +1,9 @@
-//! How deep a TOML text goes, found without going there: the parser has limits for tables in tables and for
-//! the words of a key, but not for both together, and what it returns is as deep as the stack must be.
+//! How deep a TOML text goes, found without going there: the parser has limits for tables in tables
+//! and for the words of a key, but not for both together, and what it returns is as deep as the
+//! stack must be.
 
-/// How deep tables and lists may be in each other: far deeper than any setting, and far less than a thread's
-/// stack takes.
+/// How deep tables and lists may be in each other: far deeper than any setting, and far less than a
+/// thread's stack takes.
 pub(crate) const DEEPEST: usize = 64;
 
 /// Where a text goes deeper than that. Each bracket counts, and each dot of a key.

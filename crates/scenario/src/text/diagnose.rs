@@ -1,7 +1,7 @@
 //! All that is wrong with a scenario: what is wrong is left out, and the rest is read again.
 //!
-//! Reading stops at the first mistake, as what follows may hinge on it. What hinges on something that
-//! was left out is not shown: it is likely to go away with its cause.
+//! Reading stops at the first mistake, as what follows may hinge on it. What hinges on something
+//! that was left out is not shown: it is likely to go away with its cause.
 
 use super::cut::{Cut, cut};
 use super::document::Table;

@@ -290,8 +290,8 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
-/// An override such as `switch.marking.threshold=60us`: what is set, and to what. Names of files in it are
-/// relative to `folder`, which is that of the scenario.
+/// An override such as `switch.marking.threshold=60us`: what is set, and to what. Names of files in
+/// it are relative to `folder`, which is that of the scenario.
 pub(crate) fn read_override(
     text: &str,
     folder: Option<&PathBuf>,

@@ -1,4 +1,5 @@
-//! Texts: the tree of keys and values that a file is, and what is wrong with it, by line and column.
+//! Texts: the tree of keys and values that a file is, and what is wrong with it, by line and
+//! column.
 
 pub(crate) mod cut;
 pub(crate) mod depth;

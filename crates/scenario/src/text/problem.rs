@@ -1,7 +1,8 @@
 //! What is wrong with a scenario, shown with the file, the line and a caret.
 //!
-//! Written by hand rather than with a library for diagnostics: the usual one brings a second version
-//! of a crate that terminal libraries use, and all that is needed is one excerpt of one file.
+//! Written by hand rather than with a library for diagnostics: the usual one brings a second
+//! version of a crate that terminal libraries use, and all that is needed is one excerpt of one
+//! file.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! The buckets that the time of a run is cut into, and the order in which ports are served in a bucket.
+//! The buckets that the time of a run is cut into, and the order in which ports are served in a
+//! bucket.
 
 use std::ops::Range;
 
@@ -9,25 +10,27 @@ use crate::setup::Setup;
 
 /// How time is cut.
 ///
-/// Everything that arrives in a bucket of time has to be known before it is served. If buckets are no
-/// longer than the shortest link, it is known when the bucket begins. But where ports do not depend on
-/// each other, and packets never come back to a port without having been at a host, ports can be served
-/// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
-/// higher level, or at a host, in the same bucket. Then only the links that leave hosts have to be longer.
+/// Everything that arrives in a bucket of time has to be known before it is served. If buckets are
+/// no longer than the shortest link, it is known when the bucket begins. But where ports do not
+/// depend on each other, and packets never come back to a port without having been at a host, ports
+/// can be served in the order in which packets meet them, level by level: what a port sends in a
+/// bucket may arrive at a higher level, or at a host, in the same bucket. Then only the links that
+/// leave hosts have to be longer.
 #[derive(Clone, Debug)]
 pub(crate) struct BucketPlan {
     /// How long a bucket is, as a power of two in picoseconds.
     width: u32,
-    /// How long a step is, in which nothing that leaves a port arrives anywhere, as a power of two in
-    /// picoseconds. Never longer than a bucket.
+    /// How long a step is, in which nothing that leaves a port arrives anywhere, as a power of two
+    /// in picoseconds. Never longer than a bucket.
     step: u32,
     /// By link: the level of its port. Lower ones are served first.
     levels: Box<[u8]>,
     count: u8,
 }
 
-/// The most bytes that a link carries in a bucket, if there is more than one level. With more, ports have
-/// to put more arrivals in order, and packets are out of the cache before they come to the next level.
+/// The most bytes that a link carries in a bucket, if there is more than one level. With more,
+/// ports have to put more arrivals in order, and packets are out of the cache before they come to
+/// the next level.
 const MAX_BYTES: u32 = 1 << 15;
 
 impl BucketPlan {

@@ -1,5 +1,5 @@
-//! Time cut into buckets: everything that arrives at a port within a bucket is known before the port is
-//! served, so that it is sorted once instead of going through a heap. See [`BucketPlan`].
+//! Time cut into buckets: everything that arrives at a port within a bucket is known before the
+//! port is served, so that it is sorted once instead of going through a heap. See [`BucketPlan`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,8 +21,8 @@ pub(crate) struct Buckets {
     current: u64,
     /// The first level of the open bucket that was not taken yet.
     untaken: usize,
-    /// What arrives in the buckets from `current` on, by level, which hosts are the last of, and by the
-    /// lower bits of the bucket's number.
+    /// What arrives in the buckets from `current` on, by level, which hosts are the last of, and by
+    /// the lower bits of the bucket's number.
     ring: Box<[Vec<Arrival>]>,
     /// The number of buckets in the ring less one.
     mask: u64,
@@ -30,8 +30,8 @@ pub(crate) struct Buckets {
     ports: Box<[u32]>,
     /// Where those of hosts do.
     hosts: u32,
-    /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve the
-    /// whole ring.
+    /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve
+    /// the whole ring.
     spare: Vec<Vec<Arrival>>,
     /// By level: what arrives in a bucket that is taken in parts.
     cuts: Box<[Cut]>,
@@ -42,8 +42,8 @@ pub(crate) struct Buckets {
     far_pushed: u64,
 }
 
-/// What was known of a bucket when the first part of it was taken, in order of time: it is not looked
-/// through for each part again. What is pushed later stays in the ring, and not for long.
+/// What was known of a bucket when the first part of it was taken, in order of time: it is not
+/// looked through for each part again. What is pushed later stays in the ring, and not for long.
 #[derive(Debug, Default)]
 struct Cut {
     /// The bucket, if any was ever cut.
@@ -56,8 +56,8 @@ struct Cut {
 /// An arrival by its bucket, and then by when it was pushed.
 type Far = ByKey<(u64, u64), (Arrival, Destination)>;
 
-/// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one packet
-/// after the other.
+/// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one
+/// packet after the other.
 const MIN_RING: u64 = 1 << 10;
 /// The most buckets in the ring; longer delays wait in the heap beside it.
 const MAX_RING: u64 = 1 << 14;
@@ -122,8 +122,8 @@ impl Buckets {
         }
     }
 
-    /// When the first packet arrives, or a time before that. It looks no further than `bound`: at no more
-    /// buckets than are passed over.
+    /// When the first packet arrives, or a time before that. It looks no further than `bound`: at
+    /// no more buckets than are passed over.
     pub(crate) fn earliest(&self, bound: Time) -> Option<Time> {
         if self.held == 0 {
             let first = self.far.peek();
@@ -205,8 +205,8 @@ impl Buckets {
         self.untaken = 0;
     }
 
-    /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts, which
-    /// are the level after the last. What `out` held is dropped; its memory is used again.
+    /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts,
+    /// which are the level after the last. What `out` held is dropped; its memory is used again.
     pub(crate) fn take(
         &mut self,
         level: usize,

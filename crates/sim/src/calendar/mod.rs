@@ -3,8 +3,8 @@
 //! The order of a run is a rule about the model, not about the machinery. At one moment
 //!
 //! 1. packets leave ports,
-//! 2. flows start, in the order of the list, timers run out, by connection, interrupts are raised, by host,
-//!    and packets come out of the stacks of hosts, in the order in which they went in,
+//! 2. flows start, in the order of the list, timers run out, by connection, interrupts are raised,
+//!    by host, and packets come out of the stacks of hosts, in the order in which they went in,
 //! 3. packets arrive at a node, by the number of their link; on one link in the order in which they
 //!    left, and a pause frame after data.
 //!
@@ -55,7 +55,8 @@ pub(crate) enum Destination {
 
 /// Where packets are noted while they travel.
 pub(crate) trait Calendar {
-    /// Whether everything that arrives at a port within a bucket of time is known before it is served.
+    /// Whether everything that arrives at a port within a bucket of time is known before it is
+    /// served.
     const IN_BUCKETS: bool;
 
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one target.

@@ -32,8 +32,8 @@ pub(crate) fn insertion<T: Copy>(
     }
 }
 
-/// Brings a list into order that consists of runs which are in order, as what comes from several links
-/// does; what is equal keeps its order. `spare` is room to work in.
+/// Brings a list into order that consists of runs which are in order, as what comes from several
+/// links does; what is equal keeps its order. `spare` is room to work in.
 #[inline(never)]
 pub(crate) fn merge_runs<T: Copy>(
     list: &mut [T],
@@ -204,8 +204,8 @@ impl ByTarget {
     }
 
     /// Writes the arrivals of a target to `out`, which has room for them, each as `make` has it.
-    /// `arrivals` are those that the chains were made of. Answers whether each is later than the one
-    /// before it.
+    /// `arrivals` are those that the chains were made of. Answers whether each is later than the
+    /// one before it.
     #[inline]
     pub(crate) fn write<T>(
         &self,
@@ -266,8 +266,8 @@ mod tests {
     use super::*;
     use crate::network::LinkId;
 
-    /// Arrivals in runs of a random length, with many ties, at which the link of the packet decides and
-    /// then the order of the list.
+    /// Arrivals in runs of a random length, with many ties, at which the link of the packet decides
+    /// and then the order of the list.
     #[test]
     fn lists_of_runs_are_brought_into_order() {
         let mut rng = Rng::new(3, 0);

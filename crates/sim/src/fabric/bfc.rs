@@ -1,7 +1,7 @@
 //! BFC at work: which queue a packet waits in, and the frames that pause single queues.
 //!
-//! All of it is on the path of one packet at a time: the ports of a switch hold back the same neighbours,
-//! so that none is served apart from the others.
+//! All of it is on the path of one packet at a time: the ports of a switch hold back the same
+//! neighbours, so that none is served apart from the others.
 
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Departure, Pkt};
@@ -78,8 +78,8 @@ impl Bfc {
         &mut self.tags[index]
     }
 
-    /// What a packet is known by at the node before the link that it came over: its queue at a switch, its
-    /// flow at a host.
+    /// What a packet is known by at the node before the link that it came over: its queue at a
+    /// switch, its flow at a host.
     fn key(&mut self, id: u32, packet: &Packet) -> u32 {
         match self.senders[packet.link.index()] {
             Sender::Host(_) => packet.pkt.flow.0,
@@ -145,8 +145,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A packet leaves the port of a link, as one of the departures says. It does not know yet that it is
-    /// on that link.
+    /// A packet leaves the port of a link, as one of the departures says. It does not know yet that
+    /// it is on that link.
     pub(super) fn on_departed(&mut self, departure: usize, link: LinkId) {
         let Departure { at, id, queue, len, .. } = self.scratch.departures[departure];
         let packet = &self.packets[id.0];
@@ -215,7 +215,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// The queue in which a packet waited that goes to another part of the network; `None` without BFC.
+    /// The queue in which a packet waited that goes to another part of the network; `None` without
+    /// BFC.
     pub(crate) fn queue_before(&mut self, id: u32) -> Option<QueueId> {
         let bfc = self.bfc.as_mut()?;
         Some(bfc.tag(id).queue)

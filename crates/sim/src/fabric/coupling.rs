@@ -1,17 +1,19 @@
 //! Which switches are served port by port, and which one arrival at a time.
 //!
 //! Ports that share a pool or pause their neighbours depend on each other, but hardly ever on the
-//! moment: while the pool has room for all that may arrive, every packet is admitted, no mark depends on
-//! how full the pool is, and nobody is paused, in whatever order the ports are served. So a switch is
-//! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three modes:
+//! moment: while the pool has room for all that may arrive, every packet is admitted, no mark
+//! depends on how full the pool is, and nobody is paused, in whatever order the ports are served.
+//! So a switch is asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There
+//! are three modes:
 //!
-//! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a whole
-//!   bucket is served level by level, as if nothing were shared, or a half, a quarter or an eighth of it;
-//! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link. What
-//!   arrives in a step is known when it begins, and a switch with slack for just that is served port by
-//!   port;
-//! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a flow
-//!   control of their own, switches always do.
+//! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a
+//!   whole bucket is served level by level, as if nothing were shared, or a half, a quarter or an
+//!   eighth of it;
+//! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link.
+//!   What arrives in a step is known when it begins, and a switch with slack for just that is
+//!   served port by port;
+//! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a
+//!   flow control of their own, switches always do.
 
 use std::ops::Range;
 
@@ -102,7 +104,8 @@ impl Coupling {
         for (link, port) in network.links().iter().zip(ports) {
             if let Some(switch) = switches.get_mut(indices[link.to.index()] as usize) {
                 for (window, influx) in switch.influx.iter_mut().enumerate() {
-                    // A packet counts when its last bit arrives: the first may have come long before.
+                    // A packet counts when its last bit arrives: the first may have come long
+                    // before.
                     let bytes = link.rate.bytes_in(plan.span(window));
                     let bytes = bytes.saturating_add(longest.into());
                     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -137,8 +140,9 @@ impl<C: Calendar> Fabric<C> {
         self.coupling.is_some()
     }
 
-    /// Whether hosts act at the end of each step, and not of a bucket. No link of a host is shorter than a
-    /// bucket, so that nothing at switches depends on when they do; but a flow control has one state for all.
+    /// Whether hosts act at the end of each step, and not of a bucket. No link of a host is shorter
+    /// than a bucket, so that nothing at switches depends on when they do; but a flow control has
+    /// one state for all.
     pub(crate) const fn steps_hosts(&self) -> bool {
         self.bfc.is_some()
     }
@@ -149,7 +153,8 @@ impl<C: Calendar> Fabric<C> {
         coupling.map_or_else(EngineCounters::default, |it| it.counters)
     }
 
-    /// The longest of these windows in which every switch can be served port by port, whatever arrives.
+    /// The longest of these windows in which every switch can be served port by port, whatever
+    /// arrives.
     pub(crate) fn widest(&self, mut windows: Range<usize>) -> Option<usize> {
         let Some(coupling) = &self.coupling else {
             return windows.next();
@@ -194,8 +199,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at the ports of switches before `stop`, given what arrives there until then, by
-    /// level. What leaves them arrives nowhere before that.
+    /// Does what happens at the ports of switches before `stop`, given what arrives there until
+    /// then, by level. What leaves them arrives nowhere before that.
     pub(crate) fn serve_step(&mut self, arrivals: &mut [Vec<Arrival>], stop: Time) {
         let mut coupling = self.coupling.take().expect("it is asked for where there is one");
         self.find_coupled(&mut coupling, arrivals);
@@ -209,8 +214,8 @@ impl<C: Calendar> Fabric<C> {
         self.coupling = Some(coupling);
     }
 
-    /// Decides by what arrives at each switch whether it is coupled, and takes the arrivals of those that
-    /// are out of the lists.
+    /// Decides by what arrives at each switch whether it is coupled, and takes the arrivals of
+    /// those that are out of the lists.
     fn find_coupled(&mut self, coupling: &mut Coupling, arrivals: &mut [Vec<Arrival>]) {
         for arrival in arrivals.iter().flatten() {
             let node = self.wires[arrival.target as usize].node;

@@ -1,10 +1,10 @@
 //! The network at work: links, ports and switches. Packets come from hosts or off a link, pass
 //! ports and go onto links.
 //!
-//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine a port does all
-//! of a bucket at once: its arrivals in order, and the departures between them. Where the ports of a
-//! node depend on each other, because they share a pool or pause each other's neighbours, the node does
-//! one arrival at a time, with all of its ports up to date.
+//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine a port does
+//! all of a bucket at once: its arrivals in order, and the departures between them. Where the ports
+//! of a node depend on each other, because they share a pool or pause each other's neighbours, the
+//! node does one arrival at a time, with all of its ports up to date.
 
 mod agenda;
 mod bfc;
@@ -52,8 +52,8 @@ pub(crate) struct Fabric<C> {
     bfc: Option<Box<Bfc>>,
     nodes: Vec<Node>,
     busy: Busy,
-    /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that the
-    /// hosts have sent in it.
+    /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that
+    /// the hosts have sent in it.
     gathers_sends: bool,
     /// Whether buffers ask which port a packet came in through.
     counts_ingress: bool,
@@ -108,8 +108,8 @@ struct Wire {
     byte_time: ByteTime,
     /// When the wire of an ideal host is free.
     free_at: Time,
-    /// Apart from the bytes: side by side they would be counted with vector instructions, which cost
-    /// more than two additions.
+    /// Apart from the bytes: side by side they would be counted with vector instructions, which
+    /// cost more than two additions.
     packets: u64,
     /// The node that sends on it.
     node: u32,
@@ -209,8 +209,8 @@ struct Node {
     buffer: AnyBuffer,
     /// Whether it is worked on here.
     is_own: bool,
-    /// Whether a decision at one port may depend on what happens at others meanwhile: then all of them
-    /// are brought up to date, in order of time, before each arrival.
+    /// Whether a decision at one port may depend on what happens at others meanwhile: then all of
+    /// them are brought up to date, in order of time, before each arrival.
     is_coupled: bool,
     /// Whether the buffer can ask for pause frames.
     is_lossless: bool,
@@ -224,7 +224,8 @@ struct Node {
 }
 
 impl<C: Calendar> Fabric<C> {
-    /// The nodes that `is_own` accepts, with their ports and links. The others are worked on elsewhere.
+    /// The nodes that `is_own` accepts, with their ports and links. The others are worked on
+    /// elsewhere.
     pub(crate) fn new(
         setup: &Setup,
         calendar: C,
@@ -415,16 +416,16 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at the switches' ports of a level before `stop`, given what arrives there until
-    /// then. None of them is coupled.
+    /// Does what happens at the switches' ports of a level before `stop`, given what arrives there
+    /// until then. None of them is coupled.
     pub(crate) fn serve_switches(&mut self, level: usize, arrivals: &[Arrival], stop: Time) {
         let mut busy = std::mem::take(&mut self.busy.switches[level]);
         self.serve(arrivals, &mut busy, stop);
         self.busy.switches[level] = busy;
     }
 
-    /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they send
-    /// until then.
+    /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they
+    /// send until then.
     pub(crate) fn serve_hosts(&mut self, stop: Time) {
         let mut sends = std::mem::take(&mut self.scratch.sends);
         let mut busy = std::mem::take(&mut self.busy.hosts);
@@ -434,7 +435,8 @@ impl<C: Calendar> Fabric<C> {
         self.drain_alone(stop);
     }
 
-    /// Does what happens at ports before `stop`: at those that are busy, and at those with arrivals.
+    /// Does what happens at ports before `stop`: at those that are busy, and at those with
+    /// arrivals.
     fn serve(&mut self, arrivals: &[Arrival], busy: &mut Vec<Start>, stop: Time) {
         if arrivals.is_empty() && busy.is_empty() {
             return;
@@ -520,7 +522,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at a port until then, with what is offered to it. Returns when it sends next.
+    /// Does what happens at a port until then, with what is offered to it. Returns when it sends
+    /// next.
     #[inline]
     fn serve_port(&mut self, link: LinkId, until: Time) -> Option<Time> {
         let Self { calendar, packets, wires, scratch: Scratch { offers, served, .. }, .. } = self;

@@ -65,7 +65,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A pause frame goes to a switch in another part of the network: hosts are with their switches.
+    /// A pause frame goes to a switch in another part of the network: hosts are with their
+    /// switches.
     pub(crate) const fn hand_pause_over(&mut self) {
         self.pauses.to_switches -= 1;
     }
@@ -75,8 +76,8 @@ impl<C: Calendar> Fabric<C> {
         self.pauses.to_switches += 1;
     }
 
-    /// Decides how the ports of hosts are served in a bucket or a part of it, given what arrives at hosts until
-    /// then: a pause frame stops a port in the middle.
+    /// Decides how the ports of hosts are served in a bucket or a part of it, given what arrives at
+    /// hosts until then: a pause frame stops a port in the middle.
     #[inline]
     pub(crate) fn plan_sends(&mut self, arrivals: &[Arrival]) {
         if !self.pauses.links.is_empty() {
@@ -180,8 +181,8 @@ impl<C: Calendar> Fabric<C> {
         self.nodes[wire.node as usize].buffer.is_paused(ingress)
     }
 
-    /// The classes of links of which packets wait at switches, each with the link and queue that they
-    /// wait for, once.
+    /// The classes of links of which packets wait at switches, each with the link and queue that
+    /// they wait for, once.
     fn waiting_classes(&self) -> Vec<(LinkClass, LinkId, QueueId)> {
         let mut all = Vec::new();
         for (egress, port) in (0..).map(LinkId).zip(&self.ports) {

@@ -1,5 +1,5 @@
-//! One packet at a time: nodes whose ports depend on each other or can be paused, and everything on the
-//! reference engine.
+//! One packet at a time: nodes whose ports depend on each other or can be paused, and everything on
+//! the reference engine.
 
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Action, Departure, Pkt};

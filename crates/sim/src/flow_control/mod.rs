@@ -36,8 +36,8 @@ impl Config {
     }
 }
 
-/// Checks that ports have a queue for control packets, which is served first, and others that can be
-/// paused one by one. Problems are of these two fields.
+/// Checks that ports have a queue for control packets, which is served first, and others that can
+/// be paused one by one. Problems are of these two fields.
 fn check_ports(ports: &Ports, [scheduler, marking]: [&'static str; 2]) -> Result<(), ConfigError> {
     let built = ports.scheduling.build()?;
     if built.first() != Some(QueueId(0)) || built.queues() < 2 {

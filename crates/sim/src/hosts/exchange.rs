@@ -1,4 +1,5 @@
-//! Packets in and out: what arrives goes to its end, and what the end answers goes into the network.
+//! Packets in and out: what arrives goes to its end, and what the end answers goes into the
+//! network.
 
 use std::cmp::Reverse;
 
@@ -78,8 +79,8 @@ impl Hosts {
             {
                 let [link, next] = two_words(&fabric.routes, route);
                 let len = rules.accounting.size(header.len);
-                // Written in one go, each field from where it is: what is put together first and copied
-                // then makes the processor wait.
+                // Written in one go, each field from where it is: what is put together first and
+                // copied then makes the processor wait.
                 *packet = Packet {
                     pkt: Pkt { len, flow: end.peer().flow(), ecn: header.ecn, ingress: 0, rank: 0 },
                     route: route + 2,
@@ -115,7 +116,8 @@ impl Hosts {
         if !endpoint.is_quiet() {
             self.pump_tcp(fabric, end, now);
         } else if endpoint.has_new_timeout()
-            // No timer that was set just now runs out before the one that is known, if that is near.
+            // No timer that was set just now runs out before the one that is known, if that is
+            // near.
             && connection.armed[side as usize] > now + self.min_timer
             && let Some(at) = endpoint.take_timeout()
         {
@@ -188,8 +190,8 @@ impl Hosts {
     }
 
     /// Does what hosts do together, at the end of a bucket of time: they hear of packets that were
-    /// dropped and of receivers that gave up, and forget connections of which nothing is left. None of it
-    /// comes sooner, since within a bucket a host knows only of itself.
+    /// dropped and of receivers that gave up, and forget connections of which nothing is left. None
+    /// of it comes sooner, since within a bucket a host knows only of itself.
     #[inline]
     pub(crate) fn end_bucket<C>(&mut self, fabric: &mut Fabric<C>, begin: Time) {
         while let Some((id, _)) = fabric.reports.dropped.pop() {
@@ -205,7 +207,8 @@ impl Hosts {
         }
     }
 
-    /// Gives the slots of connections back of which nothing is left, in the bucket that begins there.
+    /// Gives the slots of connections back of which nothing is left, in the bucket that begins
+    /// there.
     fn release(&mut self, begin: Time) {
         let bucket = self.bucket(begin);
         let mut over = std::mem::take(&mut self.over);
@@ -267,7 +270,8 @@ impl Hosts {
         }
     }
 
-    /// One end has a whole message, and others follow: the sender writes the next one after its pause.
+    /// One end has a whole message, and others follow: the sender writes the next one after its
+    /// pause.
     fn end_message(&mut self, end: EndId, reached: u64, now: Time) {
         let connection = &mut self.connections[end.slot()];
         let Some(writer) = connection.writer.as_mut() else {
@@ -462,8 +466,8 @@ impl Hosts {
     }
 }
 
-/// Sends a packet from its host, or has it wait there. Returns when it came and when its first and last bits
-/// leave, if that is known. Ports of hosts say nothing of it.
+/// Sends a packet from its host, or has it wait there. Returns when it came and when its first and
+/// last bits leave, if that is known. Ports of hosts say nothing of it.
 #[inline]
 fn send<C: Calendar>(
     queues: &mut Option<Box<HostQueues>>,
@@ -480,8 +484,8 @@ fn send<C: Calendar>(
     Some([now, first, last])
 }
 
-/// The class that a segment's offset in the flow asks for, and its codepoint then. The last class of
-/// the tags is that of the flow's service.
+/// The class that a segment's offset in the flow asks for, and its codepoint then. The last class
+/// of the tags is that of the flow's service.
 fn tag(
     tagging: &mut Pias,
     (offset, len): (Option<u64>, u32),

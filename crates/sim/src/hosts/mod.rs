@@ -83,7 +83,8 @@ pub(crate) struct Hosts {
     probes: Vec<Probe>,
     /// What packets go through between the wire and their connections, if it takes time.
     reception: Option<Box<Reception>>,
-    /// What waits between connections and the wire, unless every packet leaves when it can or at a port.
+    /// What waits between connections and the wire, unless every packet leaves when it can or at a
+    /// port.
     queues: Option<Box<HostQueues>>,
     /// By flow: how long the flow's data waited for others at its host. Empty if nobody asks.
     waits: Vec<HostWait>,
@@ -100,8 +101,8 @@ struct HostWait {
 impl HostWait {
     const NONE: Self = Self { waited: Span::ZERO, until: Time::ZERO };
 
-    /// A packet came, and its first and last bits leave then. Packets of a flow leave in order, so that
-    /// no time counts twice.
+    /// A packet came, and its first and last bits leave then. Packets of a flow leave in order, so
+    /// that no time counts twice.
     fn note(&mut self, [came, first, last]: [Time; 3]) {
         self.waited = self.waited + (first - came.max(self.until));
         self.until = last;
@@ -158,16 +159,16 @@ struct Rules {
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
     needs_offset: bool,
-    /// Whether an answer may leave at once as a header: nothing needs the whole segment, and no packet waits
-    /// in a queue of its host.
+    /// Whether an answer may leave at once as a header: nothing needs the whole segment, and no
+    /// packet waits in a queue of its host.
     answers_at_once: bool,
-    /// The most bytes that a sender may have in the queue of its host, by group of flows. Empty without
-    /// TCP small queues.
+    /// The most bytes that a sender may have in the queue of its host, by group of flows. Empty
+    /// without TCP small queues.
     limits: Vec<u64>,
     /// Whether a scheduler reads what a packet's flow has left to send.
     ranks: bool,
-    /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything up to
-    /// its beginning.
+    /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything
+    /// up to its beginning.
     width: u32,
 }
 
@@ -377,8 +378,8 @@ impl Hosts {
         self.queues.as_ref()?.view(link)
     }
 
-    /// Has the next packet leave its host, starts the next flow, runs the next timer or takes in what has waited
-    /// at a host. What leaves at a moment comes before all else that happens then.
+    /// Has the next packet leave its host, starts the next flow, runs the next timer or takes in
+    /// what has waited at a host. What leaves at a moment comes before all else that happens then.
     pub(crate) fn wake<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         let now = self.next_at;
         if let Some(queues) = self.queues.as_mut().filter(|it| it.next_at() <= now) {
@@ -431,8 +432,8 @@ impl Hosts {
         self.next_at = self.next_at.min(at);
     }
 
-    /// The application at an end writes more then. Until then nobody waits for anything: a long pause is no
-    /// standstill.
+    /// The application at an end writes more then. Until then nobody waits for anything: a long
+    /// pause is no standstill.
     fn write_at(&mut self, at: Time, end: EndId) {
         self.progress_at = self.progress_at.max(at);
         self.arm(at, Wake::application(end));
@@ -460,7 +461,8 @@ impl Hosts {
     }
 }
 
-/// The most bytes that a sender of this transport may have in the queue of its host. DCQCN sends at a rate.
+/// The most bytes that a sender of this transport may have in the queue of its host. DCQCN sends at
+/// a rate.
 fn output_limit(transport: &Transport) -> u64 {
     match transport {
         Transport::Dcqcn(_) => u64::MAX,

@@ -1,5 +1,5 @@
-//! The numbers of connections. Ports know flows by them, so that they have to be the same on any number of
-//! threads.
+//! The numbers of connections. Ports know flows by them, so that they have to be the same on any
+//! number of threads.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -7,8 +7,8 @@ use std::collections::{BinaryHeap, VecDeque};
 /// The slots of the table of connections.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// Those that were given back, by the bucket of time since when. One is taken again only in a later
-    /// bucket, so that its number does not depend on how far ahead an engine works.
+    /// Those that were given back, by the bucket of time since when. One is taken again only in a
+    /// later bucket, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(u64, u32)>>,
     /// How many there are.
     count: u32,
@@ -43,8 +43,8 @@ impl Slots {
 pub(crate) enum Numbers {
     /// There are no other hosts.
     Own(Slots),
-    /// There are hosts in other parts of the network: those for the next flows that need one, in their
-    /// order.
+    /// There are hosts in other parts of the network: those for the next flows that need one, in
+    /// their order.
     Given(VecDeque<u32>),
 }
 

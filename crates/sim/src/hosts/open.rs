@@ -1,4 +1,5 @@
-//! Flows start: on a connection that is idle, or on a new one, whose route is laid through the network.
+//! Flows start: on a connection that is idle, or on a new one, whose route is laid through the
+//! network.
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -1,16 +1,18 @@
 //! Queues of hosts: what a host has sent waits here until its wire is free.
 //!
-//! Under `fq` this is the packet scheduler `fq` of Linux (`net/sched/sch_fq.c`) with TCP small queues
-//! (`tcp_small_queue_check`, `net/ipv4/tcp_output.c`). Each end of a connection is a flow with a FIFO of its
-//! own. Deficit round robin serves flows: new ones, which have just become busy, before old ones. A flow has
-//! a credit of ten packets at first and gets two packets for every turn. A sender whose flow holds more than
-//! its limit waits until one of its packets has left the host.
+//! Under `fq` this is the packet scheduler `fq` of Linux (`net/sched/sch_fq.c`) with TCP small
+//! queues (`tcp_small_queue_check`, `net/ipv4/tcp_output.c`). Each end of a connection is a flow
+//! with a FIFO of its own. Deficit round robin serves flows: new ones, which have just become busy,
+//! before old ones. A flow has a credit of ten packets at first and gets two packets for every
+//! turn. A sender whose flow holds more than its limit waits until one of its packets has left the
+//! host.
 //!
-//! Under `fifo` it is known when a packet leaves as soon as it comes, and it is sent at once. All packets of a
-//! host are then one flow here, and only if somebody looks at the queue.
+//! Under `fifo` it is known when a packet leaves as soon as it comes, and it is sent at once. All
+//! packets of a host are then one flow here, and only if somebody looks at the queue.
 //!
-//! Differs from Linux: packets wait in the queue and nowhere behind it, no flow is paced, no queue has a limit
-//! in packets, and a burst of segmentation offload is as many packets as it has segments.
+//! Differs from Linux: packets wait in the queue and nowhere behind it, no flow is paced, no queue
+//! has a limit in packets, and a burst of segmentation offload is as many packets as it has
+//! segments.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -50,7 +52,8 @@ struct Card {
     byte_time: ByteTime,
     /// When the wire is free.
     free_at: Time,
-    /// The flow of the packet on the wire and its length, until that is taken off what the flow holds.
+    /// The flow of the packet on the wire and its length, until that is taken off what the flow
+    /// holds.
     on_wire: Option<(u32, u32)>,
     /// Whether it is among the cards that wake.
     wakes: bool,
@@ -198,8 +201,8 @@ impl HostQueues {
         }
     }
 
-    /// Whether an end holds more than it may, so that it waits for a packet to leave. It may hold two packets
-    /// or what its pacing rate sends in 1/1024 s, and no more than `limit`.
+    /// Whether an end holds more than it may, so that it waits for a packet to leave. It may hold
+    /// two packets or what its pacing rate sends in 1/1024 s, and no more than `limit`.
     pub(super) fn throttles(
         &mut self,
         end: EndId,
@@ -333,8 +336,8 @@ impl HostQueues {
         }
     }
 
-    /// The next card has finished sending. Returns what leaves it next, and the sender that waited for
-    /// the packet that has left, if there are any.
+    /// The next card has finished sending. Returns what leaves it next, and the sender that waited
+    /// for the packet that has left, if there are any.
     pub(super) fn go_on<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,

@@ -1,11 +1,12 @@
 //! How hosts take packets in: interrupts, receive offload, and the time that the stack takes.
 //!
-//! A packet that comes off the wire waits at the network card until an interrupt is raised. The packets of
-//! an interrupt are taken in their order. With receive offload, segments of a connection in a row are merged
-//! as Linux merges them (`tcp_gro_receive`): full ones with equal flags, ACK number and codepoint, up to a
-//! limit; a smaller one is the last; CWR stands alone. Then each, or what was merged, goes through the
-//! stack, which takes a time that is drawn for it. A host works on many at a time: what the stack takes is a
-//! delay, and no limit to how many packets a second it takes in.
+//! A packet that comes off the wire waits at the network card until an interrupt is raised. The
+//! packets of an interrupt are taken in their order. With receive offload, segments of a connection
+//! in a row are merged as Linux merges them (`tcp_gro_receive`): full ones with equal flags, ACK
+//! number and codepoint, up to a limit; a smaller one is the last; CWR stands alone. Then each, or
+//! what was merged, goes through the stack, which takes a time that is drawn for it. A host works
+//! on many at a time: what the stack takes is a delay, and no limit to how many packets a second it
+//! takes in.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -131,7 +132,8 @@ impl Reception {
         self.in_stack.pop().map(|Reverse(unit)| unit.value)
     }
 
-    /// Puts the packets that wait at a host through receive offload and hands them to `out`, in order.
+    /// Puts the packets that wait at a host through receive offload and hands them to `out`, in
+    /// order.
     fn merge(
         &mut self,
         host: u32,
@@ -220,8 +222,8 @@ impl Unit {
             && next.class == held.class
     }
 
-    /// Adds a packet, whose place is free then. Returns whether it was smaller than the others, which
-    /// makes it the last.
+    /// Adds a packet, whose place is free then. Returns whether it was smaller than the others,
+    /// which makes it the last.
     fn add(&mut self, packets: &mut Slab<Packet>, id: u32) -> bool {
         let next = packets.take(id).header;
         packets[self.packet].header.len += next.len;

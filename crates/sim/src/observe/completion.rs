@@ -1,4 +1,5 @@
-//! Flow completion times by the definitions that papers and their scripts use, and against the ideal.
+//! Flow completion times by the definitions that papers and their scripts use, and against the
+//! ideal.
 
 use tidegate_units::{ConfigError, Span, choices};
 
@@ -12,23 +13,23 @@ use crate::run::Outcome;
 use crate::setup::{Setup, Transport, Way};
 
 choices! {
-    /// What counts as small and large, when a flow is complete, and what its 99th percentile is. No two
-    /// published evaluations agree on all of them.
+    /// What counts as small and large, when a flow is complete, and what its 99th percentile is. No
+    /// two published evaluations agree on all of them.
     pub enum Convention {
         /// BCC's script: below 100 KiB, from 10 MiB on; until the sender has the last ACK.
         BccScript = "bcc-script",
         /// The text of ECN♯ and DiffECN: below 100 KB, above 10 MB; until the last byte arrives.
         EcnSharpPaper = "ecn-sharp-paper",
-        /// ECN♯'s script: below 100 KB, above 10 MB, counted in what was sent with headers of 52 bytes
-        /// and repetitions; until the last byte arrives. The script also counts flows that did not
-        /// finish; here they are left out.
+        /// ECN♯'s script: below 100 KB, above 10 MB, counted in what was sent with headers of 52
+        /// bytes and repetitions; until the last byte arrives. The script also counts flows that
+        /// did not finish; here they are left out.
         EcnSharpScript = "ecn-sharp-script",
         /// The text of TCN and BCC: up to 100 KB, above 10 MB; until the last byte arrives.
         TcnPaper = "tcn-paper",
         /// TCN's script: below 100 KiB, above 10 MiB; until the sender has the last ACK.
         TcnScript = "tcn-script",
-        /// The traffic generator of the testbeds: below 100 KiB, from 10 MiB on; until the last byte
-        /// arrives.
+        /// The traffic generator of the testbeds: below 100 KiB, from 10 MiB on; until the last
+        /// byte arrives.
         TrafficGenerator = "traffic-generator",
     }
 }
@@ -114,7 +115,8 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// The completion times of the flows that `wanted` accepts, such as those of a group or a class.
+    /// The completion times of the flows that `wanted` accepts, such as those of a group or a
+    /// class.
     pub fn new(
         setup: &Setup,
         outcome: &Outcome,
@@ -167,8 +169,9 @@ impl<'a> Ideals<'a> {
     }
 
     /// From the first bit of a flow leaving to its last bit arriving, with the delay of the
-    /// receiver's host. The handshake and the speed of the application are not in it, and the flow's
-    /// path is the one of a connection of its own. `None` if there is no such flow or it has no end.
+    /// receiver's host. The handshake and the speed of the application are not in it, and the
+    /// flow's path is the one of a connection of its own. `None` if there is no such flow or it has
+    /// no end.
     pub fn time(&self, flow: u32) -> Option<Span> {
         let number = flow;
         let flow = self.setup.flows.get(number as usize)?;
@@ -181,8 +184,8 @@ impl<'a> Ideals<'a> {
         Some(sending + hosts::host_delay(&self.setup.host_delay, self.setup.seed, number as usize))
     }
 
-    /// How many times as long as in an empty network a flow took until its last byte arrived; `None`
-    /// if it did not finish.
+    /// How many times as long as in an empty network a flow took until its last byte arrived;
+    /// `None` if it did not finish.
     pub fn slowdown(&self, outcome: &Outcome, flow: u32) -> Option<f64> {
         let result = outcome.flows.get(flow as usize)?;
         let took = result.completion(&self.setup.flows[flow as usize])?;
@@ -252,9 +255,9 @@ mod tests {
         let lines = [
             (Convention::BccScript, 102_399, 10_485_760),
             (Convention::EcnSharpPaper, 99_999, 10_000_001),
-            // 95 packets and 52 · 95 = 4,940 bytes of headers make 99,940 of 95,000 bytes; a byte more
-            // takes another packet and stays small with 95,001 + 96 · 52 = 99,993, seven do not.
-            // 9,505 · 52 + 9,505,000 = 9,999,260; 9,505,689 + 9,506 · 52 = 10,000,001.
+            // 95 packets and 52 · 95 = 4,940 bytes of headers make 99,940 of 95,000 bytes; a byte
+            // more takes another packet and stays small with 95,001 + 96 · 52 = 99,993, seven do
+            // not. 9,505 · 52 + 9,505,000 = 9,999,260; 9,505,689 + 9,506 · 52 = 10,000,001.
             (Convention::EcnSharpScript, 95_007, 9_505_689),
             (Convention::TcnPaper, 100_000, 10_000_001),
             (Convention::TcnScript, 102_399, 10_485_761),

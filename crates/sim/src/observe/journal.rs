@@ -1,4 +1,5 @@
-//! The packets at a port one by one: when each came and left, what it met there and what became of it.
+//! The packets at a port one by one: when each came and left, what it met there and what became of
+//! it.
 
 use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, Rule};
 use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
@@ -13,7 +14,8 @@ use crate::packet::{EndId, Side};
 pub struct Journal {
     /// The links of the ports.
     pub ports: Vec<LinkId>,
-    /// The most packets of a port, which are the first; each takes about 70 bytes. Those beyond are counted.
+    /// The most packets of a port, which are the first; each takes about 70 bytes. Those beyond are
+    /// counted.
     pub limit: u32,
 }
 
@@ -38,8 +40,9 @@ pub struct ObservedPackets {
 /// A packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedPacket {
-    /// The flow that its connection had when it came, by number; `None` for probes. Packets of a flow that
-    /// are still on their way when the connection's next one starts are taken for those of the next.
+    /// The flow that its connection had when it came, by number; `None` for probes. Packets of a
+    /// flow that are still on their way when the connection's next one starts are taken for those
+    /// of the next.
     pub flow: Option<u32>,
     /// Whether it goes to the flow's sender: an ACK, or another answer.
     pub is_answer: bool,
@@ -155,7 +158,8 @@ impl PortJournal {
 
     /// A packet that was taken in left.
     pub(crate) fn on_departure(&mut self, departure: &Departure, stats: &PortStats) {
-        // Of the packets that leave at one moment only the last can be marked, the one that is sent.
+        // Of the packets that leave at one moment only the last can be marked, the one that is
+        // sent.
         let is_sent = departure.action == Action::Send;
         let rule = is_sent.then(|| self.new_mark(stats)).flatten();
         let place = self.places[departure.id.0 as usize];

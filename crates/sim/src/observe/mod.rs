@@ -48,7 +48,8 @@ pub struct Observe {
     pub series: Option<Sampling>,
     /// Ports whose packets are written down one by one, in the whole run.
     pub journal: Option<Journal>,
-    /// Whether it is measured how long the data of small flows waits at their hosts. Not at hosts with ports.
+    /// Whether it is measured how long the data of small flows waits at their hosts. Not at hosts
+    /// with ports.
     pub host_waits: bool,
     /// A class of a link that is paused at a stretch for longer is in a storm.
     pub storm: Span,
@@ -85,11 +86,11 @@ pub enum Which<T> {
 /// What was observed. Empty where nothing was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observations {
-    /// What the window came to be: a run that ends before it is over cuts it short, with the ACK that
-    /// finished the last flow.
+    /// What the window came to be: a run that ends before it is over cuts it short, with the ACK
+    /// that finished the last flow.
     pub window: Window,
-    /// The queues of the ports, each with the link that its port sends on, port by port in the order in
-    /// which they were chosen.
+    /// The queues of the ports, each with the link that its port sends on, port by port in the
+    /// order in which they were chosen.
     pub queues: Vec<(LinkId, ObservedQueue)>,
     /// The links, in the order in which they were chosen.
     pub links: Vec<ObservedLink>,
@@ -101,8 +102,8 @@ pub struct Observations {
     pub series: Option<Series>,
     /// The packets at ports, in the order in which those were chosen.
     pub journals: Vec<ObservedPackets>,
-    /// By flow, how long its data waited at its host while the host sent other flows, if that was asked for:
-    /// zero for all but small flows.
+    /// By flow, how long its data waited at its host while the host sent other flows, if that was
+    /// asked for: zero for all but small flows.
     pub host_waits: Vec<Span>,
 }
 

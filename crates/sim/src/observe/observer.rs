@@ -108,8 +108,8 @@ impl<'a> Observer<'a> {
         self.look_ahead();
     }
 
-    /// Finds the flows of the packets that were noted since the last time. A port knows the connections of its
-    /// packets only, and a connection has one flow after the other.
+    /// Finds the flows of the packets that were noted since the last time. A port knows the
+    /// connections of its packets only, and a connection has one flow after the other.
     #[inline]
     pub(crate) fn find_flows(&mut self, engine: &impl Engine) {
         for (link, flows) in &mut self.journals {
@@ -121,8 +121,8 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What was seen, when the run has ended. It was counted until `closed`, the end of the bucket in
-    /// which it ended; between the two only one of the engines has looked.
+    /// What was seen, when the run has ended. It was counted until `closed`, the end of the bucket
+    /// in which it ended; between the two only one of the engines has looked.
     pub(crate) fn finish(
         mut self,
         engine: &impl Engine,

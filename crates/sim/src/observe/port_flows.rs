@@ -11,17 +11,17 @@ use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::packet::{EndId, Side};
 
-/// Ports whose flows are told apart, and how. Each direction of a connection is a flow of its own, as
-/// switches see it: ACKs are of another flow than what they acknowledge.
+/// Ports whose flows are told apart, and how. Each direction of a connection is a flow of its own,
+/// as switches see it: ACKs are of another flow than what they acknowledge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortFlows {
-    /// Links whose ports are looked at. The memory of a port is 40 bytes for each connection that there
-    /// is at a time.
+    /// Links whose ports are looked at. The memory of a port is 40 bytes for each connection that
+    /// there is at a time.
     pub ports: Which<LinkId>,
     /// A flow is active for so long after its last packet has left; with zero, while one waits.
     pub period: Span,
-    /// Where marks are compared with those of the ideal marker of DiffECN: the time over which it measures
-    /// rates, one round trip in the paper.
+    /// Where marks are compared with those of the ideal marker of DiffECN: the time over which it
+    /// measures rates, one round trip in the paper.
     pub ideal: Option<Span>,
     /// What is small and large, by the size of the flow.
     pub convention: Convention,

@@ -15,8 +15,8 @@ pub struct Sampling {
     pub interval: Span,
     /// When samples are taken, if not in the window of all that is observed.
     pub window: Option<Window>,
-    /// The most samples. When there would be one more, every second one is forgotten and the interval
-    /// doubles: a longer run has no more samples, but wider ones.
+    /// The most samples. When there would be one more, every second one is forgotten and the
+    /// interval doubles: a longer run has no more samples, but wider ones.
     pub limit: u32,
     /// Queues, by the link of their port.
     pub queues: Vec<(LinkId, QueueId)>,
@@ -63,8 +63,8 @@ impl Sampling {
 pub struct Series {
     /// When the first sample was due.
     pub from: Time,
-    /// The time between two samples: the one that was asked for, times a power of two if the run was
-    /// too long for it.
+    /// The time between two samples: the one that was asked for, times a power of two if the run
+    /// was too long for it.
     pub interval: Span,
     /// Flows that have started and are not finished, in the whole network.
     pub active_flows: Vec<u32>,
@@ -135,8 +135,8 @@ pub struct QueueSample {
 pub struct LinkSeries {
     /// The link.
     pub link: LinkId,
-    /// Bytes since the beginning of the run, as packets count. A packet counts when its transmission
-    /// begins.
+    /// Bytes since the beginning of the run, as packets count. A packet counts when its
+    /// transmission begins.
     pub bytes: Vec<u64>,
 }
 
@@ -258,8 +258,8 @@ impl Series {
         (0..self.len() as u64).map(|number| self.time(number))
     }
 
-    /// Jain's index over the goodputs of the chosen flows in each interval between two samples. Only
-    /// flows count that are active at both ends of it; `None` where there is none or nothing
+    /// Jain's index over the goodputs of the chosen flows in each interval between two samples.
+    /// Only flows count that are active at both ends of it; `None` where there is none or nothing
     /// arrived.
     pub fn fairness(&self) -> Vec<Option<f64>> {
         let gained = |flow: &FlowSeries, number: usize| {

@@ -3,8 +3,8 @@
 use tidegate_dataplane::observe::Histogram;
 use tidegate_units::Span;
 
-/// The arithmetic mean: the sum is exact, and rounded once when it is divided. `None` if there are no
-/// values.
+/// The arithmetic mean: the sum is exact, and rounded once when it is divided. `None` if there are
+/// no values.
 pub fn mean(values: impl IntoIterator<Item = u64>) -> Option<f64> {
     let (mut sum, mut count) = (0_u128, 0_u128);
     for value in values {
@@ -37,8 +37,8 @@ pub fn weighted_mean(histogram: &Histogram) -> Option<f64> {
     quotient(histogram.sum(), u128::from(histogram.total()))
 }
 
-/// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if there is
-/// nothing.
+/// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if
+/// there is nothing.
 pub fn deviation(histogram: &Histogram) -> Option<f64> {
     let mean = weighted_mean(histogram)?;
     let squares = histogram.buckets().map(|(first, last, weight)| {

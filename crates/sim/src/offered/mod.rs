@@ -1,9 +1,10 @@
-//! What flows ask of links, before anything runs: bytes on the wire over the time in which flows arrive.
+//! What flows ask of links, before anything runs: bytes on the wire over the time in which flows
+//! arrive.
 //!
 //! The bytes are those of the flows that a run has, cut into packets with their headers; ACKs and
 //! retransmissions are not counted. Random arrivals are spread over all of their pairs, so that the
-//! load of a short run is not that of the one link that chance favoured. Paths of equal length share
-//! alike.
+//! load of a short run is not that of the one link that chance favoured. Paths of equal length
+//! share alike.
 
 use std::collections::BTreeMap;
 
@@ -96,8 +97,8 @@ impl Offered {
     }
 
     /// What arrives for a link, as a part of its speed: of all sources together, or of one that is
-    /// meant to be carried as it comes, over its own time, if that is more. Zero if all flows start at
-    /// once.
+    /// meant to be carried as it comes, over its own time, if that is more. Zero if all flows start
+    /// at once.
     pub fn load(&self, link: LinkId) -> f64 {
         self.loads[link.index()]
     }
@@ -107,8 +108,8 @@ impl Offered {
         self.highest(|_| true)
     }
 
-    /// The busiest of the links that get more than they can carry from random arrivals or from a list,
-    /// if any does. Bursts and long flows are there to fill a link, and are not judged alone.
+    /// The busiest of the links that get more than they can carry from random arrivals or from a
+    /// list, if any does. Bursts and long flows are there to fill a link, and are not judged alone.
     pub fn overload(&self) -> Option<(LinkId, f64)> {
         self.highest(|link| self.is_steady[link]).filter(|&(_, load)| load > FULL)
     }
@@ -261,8 +262,8 @@ fn acks(setup: &Setup) -> f64 {
     }
 }
 
-/// The links that packets of endless flows cross, if these share the links of their receivers alike and
-/// fill them until the run is stopped.
+/// The links that packets of endless flows cross, if these share the links of their receivers alike
+/// and fill them until the run is stopped.
 fn endless_hops(setup: &Setup, routes: &Routes) -> f64 {
     if setup.stop.at == Time::MAX {
         return 0.0;

@@ -1,11 +1,11 @@
 //! Deadlocks of pauses: classes of links that stay paused because they wait for each other.
 //!
-//! A class of a link is paused because the node behind the link holds too many of its packets. It runs
-//! again when some of them leave, and those wait in queues that may be paused too. So it is stuck if
-//! every queue in which its packets wait is paused by one that is stuck. The largest set of which this
-//! holds is found by taking out, again and again, whoever does not meet it. What is left can never
-//! move: no packet of it leaves, and so no account of it shrinks. Each of them waits for another of the
-//! set, so that following them leads into a cycle.
+//! A class of a link is paused because the node behind the link holds too many of its packets. It
+//! runs again when some of them leave, and those wait in queues that may be paused too. So it is
+//! stuck if every queue in which its packets wait is paused by one that is stuck. The largest set
+//! of which this holds is found by taking out, again and again, whoever does not meet it. What is
+//! left can never move: no packet of it leaves, and so no account of it shrinks. Each of them waits
+//! for another of the set, so that following them leads into a cycle.
 
 use tidegate_units::Time;
 
@@ -17,8 +17,8 @@ pub(crate) struct Hold {
     pub(crate) of: LinkClass,
     /// When it was paused.
     pub(crate) since: Time,
-    /// For each queue in which its packets wait: by which others, as indices of the list, that queue is
-    /// paused. By none: the queue moves.
+    /// For each queue in which its packets wait: by which others, as indices of the list, that
+    /// queue is paused. By none: the queue moves.
     pub(crate) waits_for: Vec<Vec<usize>>,
 }
 
@@ -26,7 +26,8 @@ pub(crate) struct Hold {
 /// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The cycle: the node at the end of each link holds packets of the class that wait for the next.
+    /// The cycle: the node at the end of each link holds packets of the class that wait for the
+    /// next.
     pub cycle: Vec<LinkClass>,
     /// Others that wait for one of the cycle, directly or not.
     pub behind: Vec<LinkClass>,

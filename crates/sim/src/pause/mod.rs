@@ -1,5 +1,5 @@
-//! Pauses by class (IEEE 802.1Qbb): how often and how long each class of a link was paused, and which
-//! links wait for each other for good.
+//! Pauses by class (IEEE 802.1Qbb): how often and how long each class of a link was paused, and
+//! which links wait for each other for good.
 
 mod deadlock;
 
@@ -89,8 +89,8 @@ pub(crate) struct LinkPauses {
 }
 
 impl LinkPauses {
-    /// A frame stops a class or lets it go on. Returns whether the classes that are paused are others
-    /// now.
+    /// A frame stops a class or lets it go on. Returns whether the classes that are paused are
+    /// others now.
     pub(crate) fn change(&mut self, class: u8, is_paused: bool, now: Time) -> bool {
         let (before, index) = (self.classes, usize::from(class));
         if is_paused {

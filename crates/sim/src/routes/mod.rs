@@ -119,8 +119,8 @@ impl Routes {
         self.walk(src, dst, out, |fork| self.ecmp.choose(hash, fork));
     }
 
-    /// As [`path`](Self::path), with next hop number `choice` at the first switch that has a choice. If
-    /// there is no such next hop, the error says how many there are.
+    /// As [`path`](Self::path), with next hop number `choice` at the first switch that has a
+    /// choice. If there is no such next hop, the error says how many there are.
     pub fn path_by_choice(
         &self,
         src: HostId,
@@ -141,8 +141,8 @@ impl Routes {
         Ok(())
     }
 
-    /// How many next hops there are at the first switch from `src` to `dst` that has a choice; one if
-    /// none has.
+    /// How many next hops there are at the first switch from `src` to `dst` that has a choice; one
+    /// if none has.
     pub fn choices(&self, src: HostId, dst: HostId) -> u32 {
         let mut at = self.edge(src);
         while let (Some(switch), Some(row)) = (at, self.row(dst)) {
@@ -188,9 +188,9 @@ impl Routes {
         self.longest
     }
 
-    /// The levels of the links that leave switches: on every path each link has a higher one than the
-    /// link before it. `None` if there are more than a few, or none because paths of different hosts
-    /// lead round in a circle.
+    /// The levels of the links that leave switches: on every path each link has a higher one than
+    /// the link before it. `None` if there are more than a few, or none because paths of different
+    /// hosts lead round in a circle.
     pub(crate) fn levels(&self) -> Option<Vec<u8>> {
         let mut levels = vec![0_u8; self.next_hops.len() + 2 * self.uplinks.len()];
         let turns = Turns::new(self);
@@ -253,7 +253,8 @@ impl Routes {
         }
     }
 
-    /// Spreads what begins at switches on the links to the switch `to`, the farthest switches first.
+    /// Spreads what begins at switches on the links to the switch `to`, the farthest switches
+    /// first.
     fn spread_towards(&self, to: u32, from: &[(u32, f64)], links: &mut [f64]) {
         let switches = self.rows.len();
         let row = self.row_of(to);
@@ -337,8 +338,8 @@ impl Routes {
         &self.distances[self.rows[edge as usize] as usize * switches..][..switches]
     }
 
-    /// The switches with hosts, those together whose cables lead to the same switches: every other switch is
-    /// as far from one of them as from another.
+    /// The switches with hosts, those together whose cables lead to the same switches: every other
+    /// switch is as far from one of them as from another.
     fn twins(&self) -> Vec<Vec<u32>> {
         let mut edges: Vec<u32> = self.uplinks.iter().filter_map(|uplink| uplink.switch).collect();
         edges.sort_unstable();
@@ -410,8 +411,8 @@ impl Routes {
     }
 }
 
-/// Which link may follow which on a path. Of each switch, for each link into it, one bit for each link out
-/// of it: as there are far fewer turns than paths, each is found once and then known.
+/// Which link may follow which on a path. Of each switch, for each link into it, one bit for each
+/// link out of it: as there are far fewer turns than paths, each is found once and then known.
 struct Turns {
     /// By switch: where its bits begin.
     first: Vec<usize>,
@@ -454,8 +455,8 @@ impl Turns {
         turns
     }
 
-    /// Adds the turns at a switch of paths to the edge that is as far away as `row` says. `nearer` is room to
-    /// work in.
+    /// Adds the turns at a switch of paths to the edge that is as far away as `row` says. `nearer`
+    /// is room to work in.
     fn add(&mut self, routes: &Routes, row: &[u16], switch: u32, nearer: &mut Vec<u64>) {
         let distance = row[switch as usize];
         let neighbours = routes.next_hops_from(switch);

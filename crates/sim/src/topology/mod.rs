@@ -34,8 +34,8 @@ pub struct Extent {
     pub field: &'static str,
 }
 
-/// Makes the enum of all topologies. A topology's module holds its `Config` with the methods `build` and
-/// `extent`.
+/// Makes the enum of all topologies. A topology's module holds its `Config` with the methods
+/// `build` and `extent`.
 macro_rules! topologies {
     ($($variant:ident($module:ident),)*) => {
         catalogue! {

@@ -1,7 +1,8 @@
 //! What one TCP flow sends and gets back, event by event: the material of a time–sequence diagram.
 //!
-//! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not asked for: it
-//! is a capture like any other. Of packets of other flows on these links it looks at the number of the flow only.
+//! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not
+//! asked for: it is a capture like any other. Of packets of other flows on these links it looks at
+//! the number of the flow only.
 
 use tidegate_transport::Flags;
 use tidegate_units::{ByteTime, ConfigError, Ecn, Span, Time};
@@ -15,8 +16,8 @@ use crate::setup::{Setup, Transport, Way};
 /// One thing that happened to the flow. Bytes are counted from the first of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When: segments leave with their first bit and arrive with their last. What hosts add to the delay
-    /// is not part of it.
+    /// When: segments leave with their first bit and arrive with their last. What hosts add to the
+    /// delay is not part of it.
     pub at: Time,
     /// What it was.
     pub kind: EventKind,
@@ -164,8 +165,8 @@ impl FlowTrace {
         }
     }
 
-    /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to what was
-    /// sent last.
+    /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to
+    /// what was sent last.
     fn place(&mut self, seq: u32) -> u64 {
         let first = *self.first.get_or_insert(seq);
         let near = first.wrapping_add(self.end as u32);
@@ -189,8 +190,8 @@ fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
 
 /// What left, with an event more behind each segment that was lost; `None` if none was.
 ///
-/// Of the copies of a segment, those that arrived are taken to be the last. What left after everything that
-/// arrived is not lost but on its way.
+/// Of the copies of a segment, those that arrived are taken to be the last. What left after
+/// everything that arrived is not lost but on its way.
 #[expect(
     clippy::stable_sort_primitive,
     reason = "both are nearly in order, and a stable sort finds the runs"

@@ -26,8 +26,8 @@ settings! {
     pub struct Config {
         /// When the first burst starts.
         pub start: Span = Span::ZERO,
-        /// The time from one burst to the next; `none` for a single burst. ECN♯'s queue tracking has
-        /// 0.1 s.
+        /// The time from one burst to the next; `none` for a single burst. ECN♯'s queue tracking
+        /// has 0.1 s.
         pub every: Option<Span> = None,
         /// The number of bursts.
         pub bursts: u32 = 1,
@@ -84,7 +84,8 @@ impl Config {
             for i in 0..count as usize {
                 let index = i % senders.len();
                 if self.senders == Choose::Random {
-                    // A shuffle that goes only as far as needed, and begins anew when all have sent.
+                    // A shuffle that goes only as far as needed, and begins anew when all have
+                    // sent.
                     let left = (senders.len() - index) as u64;
                     senders.swap(index, index + below(&mut rng, left) as usize);
                 }

@@ -64,8 +64,8 @@ const INNER: u32 = 62;
 const LN_2: i128 = 0xB172_17F7_D1CF_79AB;
 /// √2 with 63 fraction bits, rounded down.
 const SQRT_2: u64 = 0xB504_F333_F9DE_6484;
-/// 1, 1/3, 1/5, … with [`INNER`] fraction bits: what ln((1 + s) / (1 − s)) = 2·(s + s³/3 + …) needs.
-/// What is left after 13 terms is below 2^−72, as |s| is at most 0.172.
+/// 1, 1/3, 1/5, … with [`INNER`] fraction bits: what ln((1 + s) / (1 − s)) = 2·(s + s³/3 + …)
+/// needs. What is left after 13 terms is below 2^−72, as |s| is at most 0.172.
 const ODD_INVERSES: [i128; 13] = {
     let mut inverses = [0; 13];
     let mut i = 0;

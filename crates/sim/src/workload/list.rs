@@ -251,8 +251,8 @@ impl Entry {
     }
 }
 
-/// Whether a cell of the first line makes it a line of names. The first cell does not decide it, as an id
-/// may be any word.
+/// Whether a cell of the first line makes it a line of names. The first cell does not decide it, as
+/// an id may be any word.
 fn is_name(cell: &&str) -> bool {
     Column::named(cell).is_some()
 }

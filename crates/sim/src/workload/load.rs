@@ -25,11 +25,11 @@ choices! {
         /// Each sender's link. TCN, HPCC.
         Senders = "senders",
         /// The links from the racks into the core: the senders' speed divided by
-        /// `oversubscription`. Only what leaves its rack counts, by the exact part of the pairs that
-        /// do. DiffECN's fabric; with `inter-rack` traffic also ECN♯'s simulations.
+        /// `oversubscription`. Only what leaves its rack counts, by the exact part of the pairs
+        /// that do. DiffECN's fabric; with `inter-rack` traffic also ECN♯'s simulations.
         Uplinks = "uplinks",
-        /// The same, with the part that leaves its rack taken as (racks − 1) / racks. BCC, where that
-        /// is 7/8 and the exact part 112/127.
+        /// The same, with the part that leaves its rack taken as (racks − 1) / racks. BCC, where
+        /// that is 7/8 and the exact part 112/127.
         UplinksApproximate = "uplinks-approximate",
     }
 }
@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn traffic_generator_rounds_to_whole_microseconds() {
-        // 1 711 250 · 8 / 900 · 1538/1448 = 16 156.4 µs, and ten loads on: 145 408.1 µs at 100 Mb/s.
+        // 1 711 250 · 8 / 900 · 1538/1448 = 16 156.4 µs, and ten loads on: 145 408.1 µs at 100
+        // Mb/s.
         for (load, us) in [("0.9", 16_156), ("0.1", 145_408)] {
             let demand = Demand {
                 on: LoadOn::Receivers,
@@ -256,8 +257,8 @@ mod tests {
 
     #[test]
     fn bcc_takes_the_core_load_by_an_approximate_part() {
-        // edge = 0.7 / 2 · 8/7 = 0.4; 8 · 1 711 250 · 9000/8960 / (0.4 · 100e9) = 343.777 901 786 µs
-        // a host, over 128 hosts 2.685 764 857 7 µs.
+        // edge = 0.7 / 2 · 8/7 = 0.4; 8 · 1 711 250 · 9000/8960 / (0.4 · 100e9) = 343.777 901 786
+        // µs a host, over 128 hosts 2.685 764 857 7 µs.
         let demand = Demand {
             on: LoadOn::UplinksApproximate,
             counts: Counts::WireMss,

@@ -1,7 +1,8 @@
 //! Workloads: which flows a run carries, as data, before it starts.
 //!
-//! A [`Traffic`] is a list of sources. Each makes its flows from a random stream of its own, so that
-//! adding one at the end leaves the others as they were; the flows are then merged by start time.
+//! A [`Traffic`] is a list of sources. Each makes its flows from a random stream of its own, so
+//! that adding one at the end leaves the others as they were; the flows are then merged by start
+//! time.
 //!
 //! | source | what it is |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | [`messages`] | messages with think times on one connection |
 //! | [`List`] | an exact list from a CSV file |
 //!
-//! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run ends.
+//! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run
+//! ends.
 //!
 //! ```
 //! use tidegate_sim::workload::{Source, Traffic};
@@ -87,9 +89,9 @@ pub struct Extent {
     pub field: &'static str,
 }
 
-/// Makes the enum of all sources from one list. A source's module holds its `Config` with the methods
-/// `flows` and `extent`. [`Published::NAMES`] are further names, of sets of
-/// parameters of `poisson`.
+/// Makes the enum of all sources from one list. A source's module holds its `Config` with the
+/// methods `flows` and `extent`. [`Published::NAMES`] are further names, of sets of parameters of
+/// `poisson`.
 macro_rules! sources {
     ($($variant:ident($module:ident),)*) => {
         catalogue! {
@@ -180,8 +182,8 @@ pub struct Planned {
     pub flow: Flow,
     /// The source, by its index in [`Traffic::sources`].
     pub source: u32,
-    /// Its index among the flows of the source: for a list, the [`Entry`]. Results in the order of a
-    /// file are sorted by it.
+    /// Its index among the flows of the source: for a list, the [`Entry`]. Results in the order of
+    /// a file are sorted by it.
     pub index: u32,
 }
 

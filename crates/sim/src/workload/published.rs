@@ -10,8 +10,8 @@ use super::service::Assignment;
 use super::size::{Rounding, Sizes, Table};
 
 choices! {
-    /// A published setup of Poisson arrivals. `load` is still to be chosen, and where the paper does
-    /// not say when arrivals end, `flows` or `until`.
+    /// A published setup of Poisson arrivals. `load` is still to be chosen, and where the paper
+    /// does not say when arrivals end, `flows` or `until`.
     pub enum Published {
         /// BCC's simulations: 128 hosts in 8 racks, 2:1, 100 Gb/s; the load is that of the core.
         Bcc = "bcc",
@@ -23,16 +23,16 @@ choices! {
         DiffEcnFabric = "diff-ecn-fabric",
         /// ECN♯'s simulations: as BCC's, at 10 Gb/s and only between racks, for 0.2 s.
         EcnSharp = "ecn-sharp",
-        /// ECN♯'s queue tracking: 16 senders to host 16, data mining, about 1000 flows. Its limit of
-        /// 62 flows for each sender is here one of 992 for all.
+        /// ECN♯'s queue tracking: 16 senders to host 16, data mining, about 1000 flows. Its limit
+        /// of 62 flows for each sender is here one of 992 for all.
         EcnSharpQueueTrack = "ecn-sharp-queue-track",
         /// HPCC: a load on each host's link, any host to any other.
         Hpcc = "hpcc",
         /// TCN's simulations: 144 hosts, every ordered pair with its own service and sizes, 50 000
         /// flows. The published script has 100 000.
         TcnSimulation = "tcn-simulation",
-        /// TrafficGenerator as TCN's testbed used it: host 0 fetches from the others at 1 Gb/s, one of
-        /// four services at random, 5000 flows.
+        /// TrafficGenerator as TCN's testbed used it: host 0 fetches from the others at 1 Gb/s, one
+        /// of four services at random, 5000 flows.
         TrafficGenerator = "traffic-generator",
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::network::HostId;
 
-/// Amounts by where they come from and where they go. Hosts hang on one switch each, so that this is
-/// all that links can depend on.
+/// Amounts by where they come from and where they go. Hosts hang on one switch each, so that this
+/// is all that links can depend on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shares {
     /// By sender.

@@ -93,8 +93,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
         .filter(|(_, line)| !line.is_empty())
 }
 
-/// Reads a decimal number such as `12`, `0.5` or `5e-05`, times 10^`decimals`, exactly; what is finer
-/// than that is rounded to the nearest, half up.
+/// Reads a decimal number such as `12`, `0.5` or `5e-05`, times 10^`decimals`, exactly; what is
+/// finer than that is rounded to the nearest, half up.
 pub(super) fn scaled(text: &str, decimals: i64) -> Result<u64, Fault> {
     read(text, decimals).map(|(value, _)| value)
 }

@@ -38,8 +38,9 @@ settings! {
         pub end: Option<Span> = None,
         /// The number of finished flows that end a run of `nth-finish`.
         pub finishes: Option<u64> = None,
-        /// Sizes that flows are sorted by, beside the convention's small, medium and large: a flow is
-        /// in the bin of the first of these that it does not exceed, or in one more for those above.
+        /// Sizes that flows are sorted by, beside the convention's small, medium and large: a flow
+        /// is in the bin of the first of these that it does not exceed, or in one more for those
+        /// above.
         pub bins: Vec<Bytes> = Vec::new(),
     }
 }

@@ -113,12 +113,12 @@ pub(crate) trait Engine: Sized {
     /// once in a while.
     fn advance(&mut self, until: Time) -> Progress;
 
-    /// The next step of [`advance`](Self::advance) does nothing at this time or later. The engine can
-    /// [`reach`](Self::reach) any time before it.
+    /// The next step of [`advance`](Self::advance) does nothing at this time or later. The engine
+    /// can [`reach`](Self::reach) any time before it.
     fn horizon(&self) -> Time;
 
-    /// Does everything that happens before `at`, which lies before the horizon, and nothing else: the
-    /// next [`advance`](Self::advance) ends where it would have ended.
+    /// Does everything that happens before `at`, which lies before the horizon, and nothing else:
+    /// the next [`advance`](Self::advance) ends where it would have ended.
     fn reach(&mut self, at: Time);
 
     /// One of the worlds: what they all know.
@@ -433,8 +433,8 @@ impl ByBucket for BucketEngine {
 }
 
 impl<C: InBuckets> World<C> {
-    /// Whether no packet arrives or leaves in the open bucket: on a slow link one takes many of them, and a
-    /// paused port may hold packets for a long time.
+    /// Whether no packet arrives or leaves in the open bucket: on a slow link one takes many of
+    /// them, and a paused port may hold packets for a long time.
     #[inline]
     fn is_at_rest(&self) -> bool {
         let calendar = self.fabric.calendar.buckets();
@@ -525,8 +525,8 @@ impl<C: InBuckets> Worker<C> {
     }
 }
 
-/// The reference engine: one event at a time. Every arrival is taken from a heap, and every start of
-/// a transmission happens when it is due, found by asking all ports.
+/// The reference engine: one event at a time. Every arrival is taken from a heap, and every start
+/// of a transmission happens when it is due, found by asking all ports.
 pub(crate) struct HeapEngine {
     world: World<Heap>,
 }

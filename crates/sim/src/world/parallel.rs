@@ -1,20 +1,23 @@
 //! One run on several threads.
 //!
-//! The network is cut into parts, whole switches with their hosts ([`Partition`]), and each part is a world of
-//! its own that a thread works on. What a part does within a bucket depends only on what it has received
-//! until then, so that the parts are worked on side by side and exchange packets where the next ones may be
-//! needed: after levels of ports whose links lead to other parts, or at the end of each step.
+//! The network is cut into parts, whole switches with their hosts ([`Partition`]), and each part is
+//! a world of its own that a thread works on. What a part does within a bucket depends only on what
+//! it has received until then, so that the parts are worked on side by side and exchange packets
+//! where the next ones may be needed: after levels of ports whose links lead to other parts, or at
+//! the end of each step.
 //!
 //! The outcome is that of one thread, to the byte:
 //!
-//! - the order of arrivals at a port is a rule about times and links, and packets of one link come from one
-//!   part, in their order;
+//! - the order of arrivals at a port is a rule about times and links, and packets of one link come
+//!   from one part, in their order;
 //! - everything random belongs to a port, a host or a flow;
 //! - within a bucket a host knows only of itself; what hosts do together they do at its end
 //!   ([`ParallelEngine::end_bucket`]), for all parts on one thread;
-//! - connections are numbered in the order of the flows that open them ([`ParallelEngine::assign`]);
+//! - connections are numbered in the order of the flows that open them
+//!   ([`ParallelEngine::assign`]);
 //! - whether switches are coupled, and where time is skipped, is decided for all parts at once;
-//! - what is observed and counted is read off each part when all have come to the same time, and added up.
+//! - what is observed and counted is read off each part when all have come to the same time, and
+//!   added up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -111,7 +114,8 @@ struct Thread {
     done: Receiver<Box<Part>>,
 }
 
-/// With fewer arrivals in a bucket, handing parts to other threads and back costs more than is gained.
+/// With fewer arrivals in a bucket, handing parts to other threads and back costs more than is
+/// gained.
 const LEAST_LOAD: usize = 1 << 9;
 
 impl Thread {
@@ -198,9 +202,9 @@ impl Part {
 }
 
 impl ParallelEngine {
-    /// Whether the network of a setup has parts, and there are threads for them. Under BFC a switch takes one
-    /// arrival at a time, with all that happened before anywhere; and what is seen of the flows at ports is
-    /// of connections that are all in one place.
+    /// Whether the network of a setup has parts, and there are threads for them. Under BFC a switch
+    /// takes one arrival at a time, with all that happened before anywhere; and what is seen of the
+    /// flows at ports is of connections that are all in one place.
     pub(crate) fn suits(setup: &Setup) -> bool {
         let threads = setup.threads.get();
         let observe = &setup.observe;
@@ -210,7 +214,8 @@ impl ParallelEngine {
         threads > 1 && !is_whole && Partition::new(&setup.network, threads).count() > 1
     }
 
-    /// Has all parts do what happens at switches before `stop`, and at hosts too if these are the last.
+    /// Has all parts do what happens at switches before `stop`, and at hosts too if these are the
+    /// last.
     fn work_all(&mut self, switches: Switches, is_last: bool, stop: Time) {
         let mut job = Job { switches, hosts: false, stop };
         if !is_last {
@@ -233,9 +238,9 @@ impl ParallelEngine {
         self.exchange_after(&job);
     }
 
-    /// Gives slots to flows that start before `stop` and find no idle connection, when hosts have done what
-    /// they do before `done`. Whether there is one may depend on what happens at the source meanwhile: then
-    /// the answer is how far the hosts have to be before it is known.
+    /// Gives slots to flows that start before `stop` and find no idle connection, when hosts have
+    /// done what they do before `done`. Whether there is one may depend on what happens at the
+    /// source meanwhile: then the answer is how far the hosts have to be before it is known.
     fn assign(&mut self, done: Time, stop: Time) -> Option<Time> {
         while let Some(flow) = self.flows.get(self.assigned).filter(|flow| flow.start < stop) {
             let part = usize::from(self.partition.of_host(flow.src));
@@ -343,7 +348,8 @@ impl ParallelEngine {
         self.hosts_of(part).over = over;
     }
 
-    /// The longest window from `now` on in which every switch of the network can be served port by port.
+    /// The longest window from `now` on in which every switch of the network can be served port by
+    /// port.
     fn widest(&self, now: Time) -> Option<usize> {
         let mut mail = self.parts.iter().flat_map(|part| &part.inbox);
         if mail.any(|mail| mail.pauses > 0) {
@@ -356,7 +362,8 @@ impl ParallelEngine {
         windows.next()
     }
 
-    /// Does what happens before `stop`, ports of switches level by level, and then hosts if they come next.
+    /// Does what happens before `stop`, ports of switches level by level, and then hosts if they
+    /// come next.
     fn work_by_level(&mut self, stop: Time, are_hosts_next: bool) {
         for stage in 0..self.stages.len() {
             let levels = Switches::Levels(self.stages[stage].clone());
@@ -486,7 +493,8 @@ impl ByBucket for ParallelEngine {
         }
     }
 
-    /// What [`Hosts::end_bucket`] does, where the two ends of a connection may be in different parts.
+    /// What [`Hosts::end_bucket`] does, where the two ends of a connection may be in different
+    /// parts.
     fn end_bucket(&mut self) {
         let begin = self.plan().begin_of_bucket(self.now());
         for part in 0..self.parts.len() {

@@ -345,7 +345,8 @@ pub(crate) fn case(seed: u64) -> Setup {
     setup
 }
 
-/// Has hosts without ports queue each connection apart, with all that each may hold or little of it.
+/// Has hosts without ports queue each connection apart, with all that each may hold or little of
+/// it.
 fn queue_fairly(setup: &mut Setup, dice: &mut Dice) {
     let limits = [1, 1_500, 3_000, 9_999, 1 << 20].map(Bytes);
     for transport in &mut setup.transports {

@@ -89,8 +89,8 @@ pub(crate) fn star(hosts: u32, host_delay: Span) -> Network {
     config.build().expect("the test has it right")
 }
 
-/// Switches in a ring, each with one host: where packets to the host two switches on all go round in one
-/// direction, pauses can hold each other.
+/// Switches in a ring, each with one host: where packets to the host two switches on all go round
+/// in one direction, pauses can hold each other.
 pub(crate) fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
     let mut network = Network::new(switches, switches);
     for number in 0..switches {

@@ -1,8 +1,8 @@
 //! The operation model of a connection: everything that applications, the network and an attacker
 //! can do to two endpoints, and what must hold afterwards.
 //!
-//! [`decode()`] turns any bytes into a setup and operations, so that random seeds in `cargo test` and
-//! a fuzzer's inputs go through the same code. [`check()`] runs them.
+//! [`decode()`] turns any bytes into a setup and operations, so that random seeds in `cargo test`
+//! and a fuzzer's inputs go through the same code. [`check()`] runs them.
 
 mod check;
 mod decode;

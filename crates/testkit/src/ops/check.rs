@@ -79,8 +79,8 @@ const PORT: PortId = PortId(0);
 /// - what came in is what left and what is held, in bytes and packets, per queue and in all;
 /// - no packet leaves twice, changed, from another queue than its own, or out of order within a
 ///   queue that is not ranked;
-/// - packets that are not ECN-capable are never marked, CE stays CE, and a capable packet becomes CE
-///   exactly when the scheme asks for it, which is counted for its rule;
+/// - packets that are not ECN-capable are never marked, CE stays CE, and a capable packet becomes
+///   CE exactly when the scheme asks for it, which is counted for its rule;
 /// - drops are counted by reason, and only what cannot be marked is dropped for that;
 /// - the scheme is shown the port and its pools as they are without the packet in hand;
 /// - every receipt of the buffer is for one held packet, and no pool holds more than the port;

@@ -1,7 +1,7 @@
 //! The operation model: everything the outside can do to a port, and what must hold afterwards.
 //!
-//! [`decode()`] turns any bytes into operations, so that random seeds in `cargo test` and a fuzzer's
-//! inputs go through the same code. [`check()`] runs them.
+//! [`decode()`] turns any bytes into operations, so that random seeds in `cargo test` and a
+//! fuzzer's inputs go through the same code. [`check()`] runs them.
 
 mod check;
 mod decode;

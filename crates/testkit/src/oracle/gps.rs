@@ -6,8 +6,8 @@
 //! bytes of the link, so that the server sends one byte per unit of time.
 //!
 //! Floating point: each arrival and each queue that empties adds a rounding of about 10^−16 of the
-//! values in play. Over a run of 10^8 bytes and 10^5 packets the error stays below a thousandth of a
-//! byte; who compares allows for [`Gps::TOLERANCE`].
+//! values in play. Over a run of 10^8 bytes and 10^5 packets the error stays below a thousandth of
+//! a byte; who compares allows for [`Gps::TOLERANCE`].
 
 /// The fluid server.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ impl Gps {
         Self { queues: weights.iter().map(queue).collect(), virtual_time: 0.0 }
     }
 
-    /// `len` bytes come to `queue`. Returns the virtual time at which the last of them will have been
-    /// served, by which a packet server orders packets.
+    /// `len` bytes come to `queue`. Returns the virtual time at which the last of them will have
+    /// been served, by which a packet server orders packets.
     pub fn arrive(&mut self, queue: usize, len: u32) -> f64 {
         let queue = &mut self.queues[queue];
         queue.backlog += f64::from(len);

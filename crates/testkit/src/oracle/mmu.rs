@@ -273,7 +273,8 @@ impl Ingress {
         self.free() / 2_i128.pow(self.config.shifts[account / self.config.classes])
     }
 
-    /// Holds packet `id`, or names the reason why not; and says whether its account is to be paused.
+    /// Holds packet `id`, or names the reason why not; and says whether its account is to be
+    /// paused.
     pub fn admit(&mut self, id: u64, ask: Ask) -> Result<bool, &'static str> {
         let account = ask.ingress;
         if !self.is_lossless(account) {

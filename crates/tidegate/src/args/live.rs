@@ -24,11 +24,11 @@ pub(crate) enum LiveCommand {
     Bench(Bench),
 }
 
-/// Runs a switch on the interfaces of this machine, until Ctrl-C or for a time, and prints what it has
-/// done. `kill -HUP` reads the file again: the marking may change, nothing else.
+/// Runs a switch on the interfaces of this machine, until Ctrl-C or for a time, and prints what it
+/// has done. `kill -HUP` reads the file again: the marking may change, nothing else.
 ///
-/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and gives them up once the interfaces are open. Started by
-/// root it becomes another user, and system calls that a switch does not need are refused.
+/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and gives them up once the interfaces are open. Started
+/// by root it becomes another user, and system calls that a switch does not need are refused.
 #[derive(Debug, Args)]
 pub(crate) struct LiveRun {
     /// The switch, as docs/live.md has it
@@ -61,8 +61,8 @@ pub(crate) struct LiveRun {
 /// Where a switch can be asked, unless another address is given: on this machine alone.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9755";
 
-/// Shows what a running switch does: rates, queues, waiting times, marks, drops and lateness, by port and
-/// queue. With --json, one line of all counters each time.
+/// Shows what a running switch does: rates, queues, waiting times, marks, drops and lateness, by
+/// port and queue. With --json, one line of all counters each time.
 #[derive(Debug, Args)]
 pub(crate) struct Top {
     /// Where the switch listens

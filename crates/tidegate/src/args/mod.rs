@@ -22,8 +22,8 @@ use crate::catalogue::{Kind, nearest};
 
 /// Datacenter ECN, from paper to packet.
 ///
-/// Without a command, compares seven marking schemes on a leaf-spine fabric: a quarter of a minute on
-/// two cores. It prints a table and writes a folder with all results and a report page.
+/// Without a command, compares seven marking schemes on a leaf-spine fabric: a quarter of a minute
+/// on two cores. It prints a table and writes a folder with all results and a report page.
 ///
 /// Results go to standard output, everything else to standard error. The exit code is 0 if all went
 /// well, 1 if something ran but failed, was interrupted or is wrong with a checked file, and 2 if a
@@ -152,8 +152,9 @@ pub(crate) struct Running {
 /// A part of the runs.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
-    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them, but those
-    /// of a search fill one folder. With --resume, a folder that is not there is begun
+    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins
+    /// them, but those of a search fill one folder. With --resume, a folder that is not there is
+    /// begun
     #[arg(long, value_name = "I/N", group = "division")]
     pub(crate) shard: Option<Shard>,
     /// Balance shards by how long runs took in this results folder, instead of by estimate
@@ -201,8 +202,8 @@ pub(crate) struct Run {
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) on: testbed::On,
-    /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet, on the
-    /// report and as SVG into the folder `trace`; as `--set observe.trace=FLOW`
+    /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet,
+    /// on the report and as SVG into the folder `trace`; as `--set observe.trace=FLOW`
     #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
@@ -296,8 +297,8 @@ pub(crate) struct Report {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Results folders, or folders with some in them; tidegate-results if there is one. What is started on the page
-    /// goes into the first that is no results folder itself
+    /// Results folders, or folders with some in them; tidegate-results if there is one. What is
+    /// started on the page goes into the first that is no results folder itself
     #[arg(value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
     /// The port; 0 for any that is free
@@ -324,12 +325,12 @@ pub(crate) struct Serve {
     /// Runs at a time of what is started [default: one for each core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Serve the playground in this folder, which crates/web/build has made: it simulates in the browser, the program's
-    /// own on this machine
+    /// Serve the playground in this folder, which crates/web/build has made: it simulates in the
+    /// browser, the program's own on this machine
     #[arg(long, value_name = "FOLDER")]
     pub(crate) playground: Option<PathBuf>,
-    /// Write the galleries of published figures, all pages but results, and the playground of --playground into a folder
-    /// instead, for any web server
+    /// Write the galleries of published figures, all pages but results, and the playground of
+    /// --playground into a folder instead, for any web server
     #[arg(long, value_name = "FOLDER")]
     pub(crate) export: Option<PathBuf>,
     #[command(flatten)]

@@ -26,8 +26,8 @@ pub(crate) struct Plan {
     /// Write the answer as a page, with what others print beside it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Simulate the answer, today's setting, and half and double the thresholds (with --others, what is
-    /// printed too), and say what is better
+    /// Simulate the answer, today's setting, and half and double the thresholds (with --others,
+    /// what is printed too), and say what is better
     #[arg(long, conflicts_with = "emit")]
     pub(crate) verify: bool,
     #[command(flatten)]
@@ -53,12 +53,13 @@ pub(crate) struct Emission {
     #[arg(long, value_name = "TABLES", requires = "emit", default_value = "wred",
         value_parser = PossibleValuesParser::new(Only::NAMES))]
     pub(crate) only: String,
-    /// Source of PFC headroom for SONiC: the platform's own tables, or the formula. With --current, an
-    /// existing larger value stays
+    /// Source of PFC headroom for SONiC: the platform's own tables, or the formula. With --current,
+    /// an existing larger value stays
     #[arg(long, value_name = "SOURCE", requires = "emit", default_value = "platform",
         value_parser = PossibleValuesParser::new(HeadroomFrom::NAMES))]
     pub(crate) headroom: String,
-    /// Let a patch lower headroom, switch PFC off or take marking profiles away where the plan has less
+    /// Let a patch lower headroom, switch PFC off or take marking profiles away where the plan has
+    /// less
     #[arg(long, requires = "patch")]
     pub(crate) allow_reduction: bool,
 }

@@ -28,8 +28,9 @@ pub(crate) enum TestbedCommand {
 }
 
 /// Makes the hosts and the switch of a scenario, for programs of your own: network namespaces
-/// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 PROGRAM` runs
-/// one of them, `tidegate live top` shows the switch. Needs root; the switch itself runs as `nobody`.
+/// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 PROGRAM`
+/// runs one of them, `tidegate live top` shows the switch. Needs root; the switch itself runs as
+/// `nobody`.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     /// A scenario file whose topology is a star
@@ -70,8 +71,8 @@ impl TestbedRun {
     }
 }
 
-/// Runs each point of a scenario on real packets and in the simulator, and prints what was measured in
-/// both and the ratio. Needs root.
+/// Runs each point of a scenario on real packets and in the simulator, and prints what was measured
+/// in both and the ratio. Needs root.
 #[derive(Debug, Args)]
 pub(crate) struct Twin {
     /// A scenario file whose topology is a star

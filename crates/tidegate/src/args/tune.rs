@@ -22,7 +22,8 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "METRIC<LIMIT")]
     pub(crate) within: Vec<String>,
     /// What is varied, such as scale=0.25..4:9, threshold=20KB..320KB, alpha=1/8,1,8,
-    /// scheme=queue-red,tcn or a full key of scenarios; several are combined [default: scale=0.25..4:9]
+    /// scheme=queue-red,tcn or a full key of scenarios; several are combined [default:
+    /// scale=0.25..4:9]
     #[arg(long, value_name = "KEY=RANGE")]
     pub(crate) vary: Vec<String>,
     /// Loads that count alike, such as 0.3,0.5,0.8 [default: that of the file]
@@ -31,7 +32,8 @@ pub(crate) struct Tune {
     /// Sizes of flows that count alike, such as web-search,data-mining [default: those of the file]
     #[arg(long, value_name = "LIST")]
     pub(crate) workload: Option<String>,
-    /// Runs such as 200, or minutes such as 10min: as many runs as should take so long on this machine
+    /// Runs such as 200, or minutes such as 10min: as many runs as should take so long on this
+    /// machine
     #[arg(long, value_name = "COUNT", default_value = "100")]
     pub(crate) budget: String,
     /// The first seed

@@ -1,5 +1,5 @@
-//! Words that people type for what the catalogue and scenario files call otherwise: those of vendors,
-//! papers and daily use.
+//! Words that people type for what the catalogue and scenario files call otherwise: those of
+//! vendors, papers and daily use.
 
 /// A word, and what it means here.
 pub(crate) struct Alias {

@@ -37,7 +37,8 @@ pub(super) fn part(kind: Kind, about: &About, parameters: &[Parameter]) -> Strin
     format!("{own}{needs}")
 }
 
-/// A table in braces with the parts that it is made of, and the first of its parameters at its default.
+/// A table in braces with the parts that it is made of, and the first of its parameters at its
+/// default.
 fn inline(about: &About, parameters: &[Parameter]) -> String {
     let pieces = about.pieces.iter().filter_map(|piece| {
         let name = piece.example?;

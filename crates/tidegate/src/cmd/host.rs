@@ -1,4 +1,5 @@
-//! `tidegate host`: a program of its own carries it out, because it takes more to build than this one.
+//! `tidegate host`: a program of its own carries it out, because it takes more to build than this
+//! one.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -11,8 +12,8 @@ use crate::output::{Error, ExitStatus};
 
 const PROGRAM: &str = "tidegate-host";
 
-/// Becomes `tidegate-host`, with the same words. They were read once already, so that mistakes in them are
-/// reported whether it is there or not.
+/// Becomes `tidegate-host`, with the same words. They were read once already, so that mistakes in
+/// them are reported whether it is there or not.
 pub(crate) fn host(words: &[OsString]) -> Result<ExitStatus, Error> {
     match become_program(words.get(2..).unwrap_or_default()) {
         Ok(never) => match never {},

@@ -1,5 +1,5 @@
-//! Runs that a command needs for its answer: a scenario in a results folder, of which some runs or all
-//! are asked for.
+//! Runs that a command needs for its answer: a scenario in a results folder, of which some runs or
+//! all are asked for.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -121,8 +121,8 @@ impl Laboratory {
         ProgressBoard::new(open, self.output)
     }
 
-    /// The records of the runs with these numbers, in their order; those that the folder lacks are run.
-    /// `None` if that was stopped.
+    /// The records of the runs with these numbers, in their order; those that the folder lacks are
+    /// run. `None` if that was stopped.
     pub(crate) fn records(
         &self,
         numbers: &[usize],

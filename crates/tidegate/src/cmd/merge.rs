@@ -15,7 +15,8 @@ use crate::output::{Error, ExitStatus, Output};
 /// How many runs that are missing or differ are named.
 const NAMED: usize = 8;
 
-/// A results folder of the whole: its place below the folder that is asked for, and those of the shards.
+/// A results folder of the whole: its place below the folder that is asked for, and those of the
+/// shards.
 struct Part {
     place: PathBuf,
     shards: Vec<Folder>,
@@ -135,7 +136,8 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<ExitStatus, Erro
     Ok(if verdict == ExitStatus::Bad { verdict } else { judged })
 }
 
-/// The places of results below a folder: itself, or the figures of a reproduction with their trials.
+/// The places of results below a folder: itself, or the figures of a reproduction with their
+/// trials.
 fn places_of(root: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];

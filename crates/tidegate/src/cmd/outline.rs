@@ -43,8 +43,8 @@ pub(crate) fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> S
     lines.join("\n")
 }
 
-/// The network, marking, scheduler, buffer, hosts, traffic and load of a plan in words. What differs between points
-/// has an entry for each.
+/// The network, marking, scheduler, buffer, hosts, traffic and load of a plan in words. What
+/// differs between points has an entry for each.
 pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
     let networks = different(outlines(plan).map(network));
     let schemes = different(outlines(plan).map(scheme));

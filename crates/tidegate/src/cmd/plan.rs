@@ -97,7 +97,8 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<ExitStatus, 
     Ok(if plan.works() && !is_refuted && !is_broken { ExitStatus::Good } else { ExitStatus::Bad })
 }
 
-/// The answer for the text of a network, or the configuration in a dialect, as the command says them.
+/// The answer for the text of a network, or the configuration in a dialect, as the command says
+/// them.
 pub(super) fn answered(text: &str, emit: Option<&str>, width: usize) -> Result<String, Error> {
     let network = Network::parse("network", text).map_err(Error::new)?;
     let plan = Plan::new(&network);

@@ -25,8 +25,8 @@ struct Line {
 /// Packets over links in a second, if nothing better is known: the unit of estimates.
 const SPEED: f64 = 1e7;
 
-/// The runs of each plan that a shard has; `None` without a shard. A plan comes with its place in the
-/// results folder.
+/// The runs of each plan that a shard has; `None` without a shard. A plan comes with its place in
+/// the results folder.
 pub(crate) fn own(
     plans: &[(&Path, &[Experiment])],
     share: &Share,

@@ -117,8 +117,8 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
     })
 }
 
-/// Runs a shard of the first round that is not complete: the rounds after it depend on what it finds. All shards
-/// fill one folder.
+/// Runs a shard of the first round that is not complete: the rounds after it depend on what it
+/// finds. All shards fill one folder.
 fn run_shard(
     arguments: &Tune,
     tuning: &Tuning,
@@ -392,8 +392,8 @@ fn schedule(
     })
 }
 
-/// The budget in runs. Minutes are as many runs as the estimate gives, so that the search itself knows
-/// nothing of time.
+/// The budget in runs. Minutes are as many runs as the estimate gives, so that the search itself
+/// knows nothing of time.
 fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, Error> {
     let text = arguments.budget.trim();
     let bad = || {

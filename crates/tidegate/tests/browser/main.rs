@@ -1,7 +1,8 @@
 //! `tidegate serve` in a real browser: Debian's `chromium` without a screen, driven over its pipe.
 //!
-//! Without `chromium`, which `./test` installs, each test is reported as skipped, by name; that of the playground too
-//! without what `crates/web/build` makes, and that of accessibility without axe-core.
+//! Without `chromium`, which `./test` installs, each test is reported as skipped, by name; that of
+//! the playground too without what `crates/web/build` makes, and that of accessibility without
+//! axe-core.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 

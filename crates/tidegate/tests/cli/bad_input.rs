@@ -118,8 +118,8 @@ fn a_full_disk_behind_standard_output() {
 fn alone(room: &Room, arguments: &[&str]) -> Said {
     let copy = room.path().join("tidegate");
     if !copy.exists() {
-        // Another process writes it: while this one has it open, a test beside this one may start a program,
-        // which then has it open too, and what is open for writing cannot be run.
+        // Another process writes it: while this one has it open, a test beside this one may start a
+        // program, which then has it open too, and what is open for writing cannot be run.
         let cp = Command::new("cp")
             .args([env!("CARGO_BIN_EXE_tidegate").as_ref(), copy.as_path()])
             .status();

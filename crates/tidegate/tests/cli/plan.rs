@@ -15,8 +15,8 @@ fn at_80_columns(room: &Room, line: &str) -> Said {
     Said::new(line, &output)
 }
 
-/// Blocks of the guide that show a command: its output is what the program prints today. A line with an
-/// ellipsis alone represents what was left out.
+/// Blocks of the guide that show a command: its output is what the program prints today. A line
+/// with an ellipsis alone represents what was left out.
 #[test]
 fn the_guide_shows_what_the_program_prints() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

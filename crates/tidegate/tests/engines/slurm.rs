@@ -166,7 +166,8 @@ pub(crate) fn an_array_of_60_survives_its_workers_and_its_submitter() {
     assert!(jobs.contains("mine"), "options are passed on: {jobs}");
     submitter.kill().unwrap();
     submitter.wait().unwrap();
-    // A worker dies in the middle of its run while nobody looks, and another one when somebody does.
+    // A worker dies in the middle of its run while nobody looks, and another one when somebody
+    // does.
     wait_for("a worker of shard 5", || kill_worker("5/60"));
     let attached = start(&mut cluster.tidegate(&room, "attach filled"));
     wait_for("a worker of shard 30", || kill_worker("30/60"));

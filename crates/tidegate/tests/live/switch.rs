@@ -75,7 +75,8 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     assert!(sent >= 3, "{counters}");
 }
 
-/// Asserts that no thread of a process that root started is root's or can do what a switch need not.
+/// Asserts that no thread of a process that root started is root's or can do what a switch need
+/// not.
 pub(crate) fn assert_confined(process: u32) {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let mut count = 0;

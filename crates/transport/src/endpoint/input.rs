@@ -352,9 +352,9 @@ impl Endpoint {
         self.receiver.begin(segment.seq + 1);
     }
 
-    /// A challenge ACK: what was sent and what is expected here. Payload, FINs and the peer's own SYN
-    /// are always answered, because the peer repeats them until they are; answers to all else are
-    /// limited.
+    /// A challenge ACK: what was sent and what is expected here. Payload, FINs and the peer's own
+    /// SYN are always answered, because the peer repeats them until they are; answers to all else
+    /// are limited.
     #[cold]
     fn answer(&mut self, segment: &Segment, now: Time) {
         let is_other_syn =

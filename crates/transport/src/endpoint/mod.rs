@@ -176,8 +176,9 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The ends of a connection whose handshake has gone by, with what it would have agreed on: the one that
-    /// has opened it first, each by its settings, its rule and its initial sequence number.
+    /// The ends of a connection whose handshake has gone by, with what it would have agreed on: the
+    /// one that has opened it first, each by its settings, its rule and its initial sequence
+    /// number.
     pub fn established_pair(
         ends: [(&Config, &window::Config, Seq); 2],
     ) -> Result<[Self; 2], ConfigError> {
@@ -288,8 +289,8 @@ impl Endpoint {
         self.timers.is_new()
     }
 
-    /// As [`poll_timeout`](Self::poll_timeout), for a host that remembers the answer until there is a
-    /// new one.
+    /// As [`poll_timeout`](Self::poll_timeout), for a host that remembers the answer until there is
+    /// a new one.
     #[inline]
     pub fn take_timeout(&mut self) -> Option<Time> {
         self.timers.take_next()
@@ -428,8 +429,8 @@ impl Endpoint {
         self.sender.rtt().smoothed()
     }
 
-    /// Bytes that the sender's pacing rate sends in 1/1024 s: twice its window per smoothed round trip
-    /// below half of `ssthresh`, 1.2 times it otherwise. `u32::MAX` before the first sample.
+    /// Bytes that the sender's pacing rate sends in 1/1024 s: twice its window per smoothed round
+    /// trip below half of `ssthresh`, 1.2 times it otherwise. `u32::MAX` before the first sample.
     pub fn paced_bytes(&self) -> u32 {
         self.sender.paced_bytes()
     }

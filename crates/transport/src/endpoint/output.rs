@@ -1,8 +1,8 @@
 //! Segments that leave: the decision, and the headers.
 //!
 //! While nothing is missing, nothing is special and the end is not in sight, a fast path of a few
-//! comparisons leads to a full segment of new data, to a bare ACK or to nothing. Everything else takes
-//! the slow path, which would decide the same.
+//! comparisons leads to a full segment of new data, to a bare ACK or to nothing. Everything else
+//! takes the slow path, which would decide the same.
 
 use tidegate_units::{Ecn, Time};
 
@@ -35,8 +35,8 @@ impl Endpoint {
         }
     }
 
-    /// The next segment where the fast path does not decide. Kept apart, so that the fast path needs
-    /// few registers.
+    /// The next segment where the fast path does not decide. Kept apart, so that the fast path
+    /// needs few registers.
     #[inline(never)]
     fn next_on_slow_path(&mut self, now: Time) -> Option<Segment> {
         if self.receiver.earlier_ack_due() {
@@ -72,8 +72,8 @@ impl Endpoint {
     }
 
     /// The next segment if the fast path decides it and nothing about it is special; otherwise
-    /// [`poll_segment`](Self::poll_segment) has the answer, or [`is_quiet`](Self::is_quiet) knows that
-    /// there is none. A host that asks here first makes most segments without a [`Segment`].
+    /// [`poll_segment`](Self::poll_segment) has the answer, or [`is_quiet`](Self::is_quiet) knows
+    /// that there is none. A host that asks here first makes most segments without a [`Segment`].
     #[expect(
         clippy::inline_always,
         reason = "a header that is handed over in memory costs more than making it"

@@ -160,7 +160,8 @@ impl Sender {
         self.last_delivered = 0;
     }
 
-    /// Takes in the SACK blocks of a segment. Answers how many bytes are newly known to have arrived.
+    /// Takes in the SACK blocks of a segment. Answers how many bytes are newly known to have
+    /// arrived.
     fn take_blocks(&mut self, segment: &Segment) -> u32 {
         if !self.rules.sack || segment.sack.is_empty() {
             return 0;
@@ -171,8 +172,8 @@ impl Sender {
         self.scoreboard.take(&segment.sack, end)
     }
 
-    /// An acknowledgement that others have overtaken: what it says of data out of order still counts
-    /// (RFC 6675, section 5), and nothing else does.
+    /// An acknowledgement that others have overtaken: what it says of data out of order still
+    /// counts (RFC 6675, section 5), and nothing else does.
     #[cold]
     pub(crate) fn on_late_sack(&mut self, segment: &Segment, stats: &mut Stats) {
         self.catch_up();

@@ -1,9 +1,9 @@
-//! Segmentation offload: how much a sender hands to its network card in one piece, and when it waits
-//! for more.
+//! Segmentation offload: how much a sender hands to its network card in one piece, and when it
+//! waits for more.
 //!
 //! Linux, `net/ipv4/tcp_output.c`: `tcp_tso_autosize` says how large a burst is meant to be, and
-//! `tcp_tso_should_defer` whether to wait for the ACKs that make room for one. The segments of a burst
-//! leave at one moment, and a card that is first in, first out sends them back to back.
+//! `tcp_tso_should_defer` whether to wait for the ACKs that make room for one. The segments of a
+//! burst leave at one moment, and a card that is first in, first out sends them back to back.
 //!
 //! Differs from Linux: what is written is one stream without the boundaries of socket buffers.
 
@@ -179,8 +179,8 @@ impl Sender {
         room.max(self.mss)
     }
 
-    /// The window that a burst may take its share of. While a reduction thins sending out, it is what
-    /// is in flight and what may follow.
+    /// The window that a burst may take its share of. While a reduction thins sending out, it is
+    /// what is in flight and what may follow.
     fn usable_window(&self) -> u32 {
         let window = self.pipe().saturating_add(self.window_room());
         window.min(self.edge.since(self.una))
@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_burst_is_what_the_pacing_rate_sends_in_a_millisecond() {
-        // 20 segments a millisecond, 1.2 times that, in 1/1024 s: 29200 · 1.2 / 1.024 = 34218 bytes.
+        // 20 segments a millisecond, 1.2 times that, in 1/1024 s: 29200 · 1.2 / 1.024 = 34218
+        // bytes.
         assert_eq!(segments(SIZING), 23);
         // With twice the round trip half: 17109 bytes.
         let slower = Sizing { round_trip: Some(Span::from_ms(2)), ..SIZING };

@@ -82,8 +82,8 @@ pub(crate) struct Sender {
     /// Payload bytes acknowledged, and those written and never sent.
     acked: u64,
     unsent: u64,
-    /// Whether data flows without any complication; see [`Sender::can_use_fast_path`]. Kept, because it is
-    /// asked for every segment and changes only with what is rare.
+    /// Whether data flows without any complication; see [`Sender::can_use_fast_path`]. Kept,
+    /// because it is asked for every segment and changes only with what is rare.
     fast_path: bool,
     /// Whether both ends agreed on ECN.
     ecn: bool,

@@ -94,8 +94,8 @@ impl Sender {
         NextSegment::FullSegment
     }
 
-    /// Books a full segment of new data as sent, if that is the next segment: something is in flight,
-    /// so the timer already runs. Answers with its number and whether it carries CWR.
+    /// Books a full segment of new data as sent, if that is the next segment: something is in
+    /// flight, so the timer already runs. Answers with its number and whether it carries CWR.
     #[inline]
     pub(crate) fn send_full(&mut self, now: Time) -> (Seq, bool) {
         let seq = self.nxt;

@@ -1,4 +1,5 @@
-//! Segments that the receiving host has merged: one unit, one ACK, counted as the segments that it was.
+//! Segments that the receiving host has merged: one unit, one ACK, counted as the segments that it
+//! was.
 
 use alloc::vec::Vec;
 
@@ -104,7 +105,8 @@ fn a_unit_out_of_order_is_one_duplicate() {
 
 #[test]
 fn linux_measures_segments_and_not_units() {
-    // After its sixteen quick ACKs, a unit of one full segment is as large as others were: its ACK waits.
+    // After its sixteen quick ACKs, a unit of one full segment is as large as others were: its ACK
+    // waits.
     let mut endpoint = receiver(&Config { acks: AckPolicy::Linux, ..config() });
     let mut now = Time::from_us(10);
     let mut first = 0;

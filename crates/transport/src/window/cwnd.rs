@@ -114,8 +114,8 @@ impl Cwnd {
         self.grow(bytes);
     }
 
-    /// Adds a segment to the window if one window has been acknowledged, and no more, whatever one ACK
-    /// covers.
+    /// Adds a segment to the window if one window has been acknowledged, and no more, whatever one
+    /// ACK covers.
     #[inline(never)]
     fn grow_if_due(&mut self) {
         let mss = self.params.mss;

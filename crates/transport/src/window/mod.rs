@@ -128,8 +128,8 @@ choices! {
         AtOnce = "at-once",
         /// Proportional rate reduction: sending thins out over one round trip (RFC 6937).
         Prr = "prr",
-        /// The same as ns-3 does it, where it thins out less: the ACK that begins it counts twice and
-        /// is no longer part of what was outstanding, and a segment leaves at once.
+        /// The same as ns-3 does it, where it thins out less: the ACK that begins it counts twice
+        /// and is no longer part of what was outstanding, and a segment leaves at once.
         PrrNs3 = "prr-ns3",
     }
 }

@@ -1,4 +1,5 @@
-//! Every MUST and SHOULD of the documents on ECN: where the code keeps it, and which script shows it.
+//! Every MUST and SHOULD of the documents on ECN: where the code keeps it, and which script shows
+//! it.
 //!
 //! The lists are in `testdata/conformance/requirements`, one file per document. Places in the code
 //! are checked to exist, and so are the scripts, which themselves are checked by the suite.

@@ -67,8 +67,8 @@ pub(crate) enum Verdict<'a> {
 }
 
 impl Case {
-    /// What the case says of `subject`: the longest pattern that names it decides, and breaking goes
-    /// before keeping.
+    /// What the case says of `subject`: the longest pattern that names it decides, and breaking
+    /// goes before keeping.
     pub(crate) fn verdict(&self, subject: &str) -> Verdict<'_> {
         let longest = |patterns: &mut dyn Iterator<Item = &String>| {
             patterns.filter(|pattern| is_match(pattern, subject)).map(String::len).max()

@@ -1,7 +1,7 @@
 //! The playground in a real browser: Debian's `chromium` without a screen, driven over its pipe.
 //!
-//! Needs what `crates/web/build` makes, and `chromium`: `./test` sees to both. Without one of them each test is
-//! reported as skipped, by name; that of accessibility too without axe-core.
+//! Needs what `crates/web/build` makes, and `chromium`: `./test` sees to both. Without one of them
+//! each test is reported as skipped, by name; that of accessibility too without axe-core.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 

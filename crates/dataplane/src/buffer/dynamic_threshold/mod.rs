@@ -1,4 +1,5 @@
-//! A private reserve first, then a shared pool in which a queue may hold α times what is still free.
+//! A private reserve first, then a shared pool in which a queue may hold α times what is still
+//! free.
 //!
 //! Choudhury and Hahne's dynamic threshold (1998) as used by Bai et al., "Congestion Control for
 //! High-speed Extremely Shallow-buffered Datacenter Networks" (BCC), APNet 2017, sections 2.1, 4.2
@@ -279,8 +280,8 @@ impl Buffer for DynamicThreshold {
         self.queues.get(index).map_or(0, |queue| self.held[queue.pool as usize])
     }
 
-    /// Nothing depends on the pool while the longest queue, with all that may arrive, stays below the
-    /// least threshold that the fullest pool, with all of it, would leave.
+    /// Nothing depends on the pool while the longest queue, with all that may arrive, stays below
+    /// the least threshold that the fullest pool, with all of it, would leave.
     fn has_slack(&self, Influx { total, .. }: Influx, pool_below: u32) -> bool {
         let pairs = self.queues.len();
         let (lengths, pools) = (&self.held[..pairs], &self.held[2 * pairs..]);

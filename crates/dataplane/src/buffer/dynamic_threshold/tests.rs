@@ -110,7 +110,8 @@ fn the_reserve_is_used_first_and_counts_for_the_length_but_not_for_the_pool() {
 fn the_leak_charges_the_whole_queue_and_frees_the_packet() {
     let config = Config { reserve: Reserve::Leaking, reserve_size: Bytes(6000), ..plain() };
     let mut buffer = config.build(1, 1).unwrap();
-    // 1500 and then 3000 are charged: 4500 of 6000. The third asks for 4500 more and takes the pool.
+    // 1500 and then 3000 are charged: 4500 of 6000. The third asks for 4500 more and takes the
+    // pool.
     let charges: Vec<Charge> = (0..3).map(|_| hold(&mut buffer, 0, 0, 1500)).collect();
     assert_eq!(*buffer.held, [4500, 4500, 1500]);
     for charge in charges {
@@ -299,8 +300,8 @@ fn impossible_parameters_are_named() {
 
 #[test]
 fn slack_ends_where_a_packet_could_be_dropped_or_marked() {
-    // 9000 bytes, α 2: with 1500 held by one queue and x more, the queue has 1500 + x at most and the
-    // threshold is 2 · (7500 − x). They meet at 4500.
+    // 9000 bytes, α 2: with 1500 held by one queue and x more, the queue has 1500 + x at most and
+    // the threshold is 2 · (7500 − x). They meet at 4500.
     let mut buffer = plain().build(2, 1).unwrap();
     let _held = hold(&mut buffer, 0, 0, 1500);
     let slack = |total, pool_below| {

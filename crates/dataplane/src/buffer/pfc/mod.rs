@@ -27,9 +27,9 @@
 //! - an account without shared bytes is always resumed, where the simulator could leave it paused
 //!   for good while the pool is full.
 //!
-//! Events are produced by [`Buffer::admit`] and [`Buffer::release`] alone and wait to be pulled with
-//! [`Buffer::poll_pause`]. A host that drives its ports lazily polls after each departure it takes
-//! and each arrival it offers: the event's time is that departure's or arrival's.
+//! Events are produced by [`Buffer::admit`] and [`Buffer::release`] alone and wait to be pulled
+//! with [`Buffer::poll_pause`]. A host that drives its ports lazily polls after each departure it
+//! takes and each arrival it offers: the event's time is that departure's or arrival's.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -324,8 +324,8 @@ impl Config {
 }
 
 impl Threshold {
-    /// The most shared bytes that an account with this shift may have without using its headroom, while
-    /// `free` bytes of the pool are free.
+    /// The most shared bytes that an account with this shift may have without using its headroom,
+    /// while `free` bytes of the pool are free.
     #[inline]
     const fn limit(self, shift: u8, free: u32) -> u32 {
         match self {
@@ -434,9 +434,9 @@ impl<E: Buffer> Buffer for Pfc<E> {
         self.egress.pool_bytes(port, queue)
     }
 
-    /// Nothing is paused or dropped while every account, with all that may come in through its port,
-    /// stays within what it may hold when the pool has taken all that may arrive. An account that is
-    /// paused runs again at a departure, whose time is not known.
+    /// Nothing is paused or dropped while every account, with all that may come in through its
+    /// port, stays within what it may hold when the pool has taken all that may arrive. An account
+    /// that is paused runs again at a departure, whose time is not known.
     fn has_slack(&self, influx: Influx, pool_below: u32) -> bool {
         let used = self.shared.saturating_add(influx.total);
         let held = self.held.saturating_add(influx.total);
@@ -482,8 +482,8 @@ impl<E: Buffer> Buffer for Pfc<E> {
 }
 
 impl Account {
-    /// Changes the state, if it is another one, and lists the account for the host. Returns whether it
-    /// was.
+    /// Changes the state, if it is another one, and lists the account for the host. Returns whether
+    /// it was.
     #[inline]
     fn turn(&mut self, state: PauseAction, ingress: u16, changed: &mut VecDeque<u16>) -> bool {
         if self.state == state {

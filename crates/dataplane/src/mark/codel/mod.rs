@@ -1,10 +1,11 @@
-//! CoDel in marking mode: mark on dequeue, at a rising rate, while every packet of the last interval
-//! has waited longer than a target.
+//! CoDel in marking mode: mark on dequeue, at a rising rate, while every packet of the last
+//! interval has waited longer than a target.
 //!
 //! Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, with the arithmetic of Linux's
 //! `codel`: time in units of 1024 ns in 32 bits, and the next mark `interval / √count` later by a
 //! 16-bit reciprocal square root that takes one Newton step per mark. TCN's kernel module runs it
-//! per queue (Bai et al., CoNEXT 2016, section 5). The forks differ in four places; see [`Profile`].
+//! per queue (Bai et al., CoNEXT 2016, section 5). The forks differ in four places; see
+//! [`Profile`].
 //!
 //! Differs from Linux:
 //! - A packet is never dropped here. Where Linux drops one that it cannot mark, the port decides.

@@ -106,8 +106,8 @@ fn a_marking_phase_soon_after_another_starts_at_its_rate() {
     };
     // The first phase counted from 1 to 5. Its last step for 1/√5 goes from 31968/65536 to
     // 28935/65536: the next mark would have been due 441 ticks after 4549. The second phase starts
-    // with the four marks after the first and one more step, to 32121/65536: 490 ticks. From sixteen
-    // intervals on it starts at one.
+    // with the four marks after the first and one more step, to 32121/65536: 490 ticks. From
+    // sixteen intervals on it starts at one.
     assert_eq!([step(31_968, 5), step(28_935, 4)], [28_935, 32_121]);
     let horizon = 4549 + 441 + 16_000;
     assert_eq!(episodes(horizon - 1), (4, horizon - 1 + 490));

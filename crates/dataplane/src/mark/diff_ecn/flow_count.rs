@@ -6,10 +6,10 @@
 //! wrote differ, so the registers need no clearing. The answer is the larger count of this period
 //! and the last one.
 //!
-//! The low bits of the hash say nothing new in the register that they name. Low bits of the period's
-//! number take their place there, so that 2^b registers know 2^b periods apart for certain; only a
-//! value that is a multiple of 2^b periods old can be taken for the present one, if its other 32 − b
-//! bits agree by chance. The paper leaves hash and width open.
+//! The low bits of the hash say nothing new in the register that they name. Low bits of the
+//! period's number take their place there, so that 2^b registers know 2^b periods apart for
+//! certain; only a value that is a multiple of 2^b periods old can be taken for the present one, if
+//! its other 32 − b bits agree by chance. The paper leaves hash and width open.
 //!
 //! As printed: the packet that begins a period is not counted, and a period begins only with a
 //! packet, so that after silence the last count stands until then. The second argument of the
@@ -83,9 +83,9 @@ impl FlowCount {
     }
 }
 
-/// The hash of a flow in a period: different for all flows of a period. The flow is mixed before the
-/// period is added, and the sum again, so that neither differences nor sums of dense ids and numbers
-/// lead to the same.
+/// The hash of a flow in a period: different for all flows of a period. The flow is mixed before
+/// the period is added, and the sum again, so that neither differences nor sums of dense ids and
+/// numbers lead to the same.
 #[inline]
 const fn hash(flow: FlowId, sequence: u32) -> u32 {
     mix(mix(flow.0).wrapping_add(sequence.wrapping_mul(GOLDEN)))

@@ -1,12 +1,12 @@
 //! The hardware flow map: an array of queue numbers indexed by the low bits of a flow's hash.
 //!
-//! DiffECN, sections IV-B.3 and V-A: 512 entries for each queue, with no check that an entry belongs
-//! to the flow that reads it. Two flows with the same index share an entry and so a queue.
+//! DiffECN, sections IV-B.3 and V-A: 512 entries for each queue, with no check that an entry
+//! belongs to the flow that reads it. Two flows with the same index share an entry and so a queue.
 //!
-//! The paper gives two answers to when an entry ends, and both are options: with its queue, when the
-//! last packet leaves it (section IV-B), or after a period without a packet (section VII-B). After
-//! the second an entry may point to a queue that another flow has been given meanwhile; algorithm 1
-//! has no branch for that, and the two flows share the queue.
+//! The paper gives two answers to when an entry ends, and both are options: with its queue, when
+//! the last packet leaves it (section IV-B), or after a period without a packet (section VII-B).
+//! After the second an entry may point to a queue that another flow has been given meanwhile;
+//! algorithm 1 has no branch for that, and the two flows share the queue.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -8,8 +8,8 @@
 //! so that no tombstones pile up. The table is at most half full; it doubles when a new flow would
 //! make it fuller and never shrinks, hence a warm table does not allocate.
 //!
-//! Most packets find their port empty. A flow that is there alone therefore has a place of its own, and only the
-//! second one moves both into the slots.
+//! Most packets find their port empty. A flow that is there alone therefore has a place of its own,
+//! and only the second one moves both into the slots.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -8,8 +8,8 @@
 //! one for each number of flows up to the number of queues.
 //!
 //! The scheduler must serve the high-priority queue strictly first, or flows that leave that queue
-//! would be reordered; others are refused. It should serve the ordinary ones in turn: strict priority
-//! over DWRR with a quantum of one packet.
+//! would be reordered; others are refused. It should serve the ordinary ones in turn: strict
+//! priority over DWRR with a quantum of one packet.
 //!
 //! Where the paper is silent or at odds with itself:
 //!
@@ -68,8 +68,8 @@ settings! {
         pub cell: Option<Bytes> = None,
         /// Whether the departing packet is part of the queue length (section IV-C.2).
         pub reading: Reading = Reading::Inclusive,
-        /// How flows are remembered and counted. `none`: exactly in the simulations, with the tables
-        /// of the switch program in the testbed (section V).
+        /// How flows are remembered and counted. `none`: exactly in the simulations, with the
+        /// tables of the switch program in the testbed (section V).
         pub tables: Option<Tables> = None,
         /// The queue that is served strictly first (section IV-B.2). All others are ordinary.
         pub priority_queue: u8 = 0,
@@ -91,11 +91,11 @@ settings! {
         /// Of the hardware tables: registers of the flow count (section V-B), rounded up to a power
         /// of two.
         pub count_registers: u32 = 1 << 14,
-        /// The queue mapping sees lengths that are taken anew when this many packets have arrived (section
-        /// VII-C); 1 with each packet.
+        /// The queue mapping sees lengths that are taken anew when this many packets have arrived
+        /// (section VII-C); 1 with each packet.
         pub update_packets: u32 = 1,
-        /// And not before this much time has passed: what a packet that carries them round takes (section
-        /// VII-C).
+        /// And not before this much time has passed: what a packet that carries them round takes
+        /// (section VII-C).
         pub update_time: Span = Span::ZERO,
     }
 }

@@ -1,7 +1,7 @@
 //! The two published setups of DiffECN.
 //!
-//! Each printed threshold is kept as the `λ` that gives it at the setup's speed and round-trip time,
-//! so that it follows other speeds and times as equation 1 says.
+//! Each printed threshold is kept as the `λ` that gives it at the setup's speed and round-trip
+//! time, so that it follows other speeds and times as equation 1 says.
 
 use tidegate_units::{Bytes, Ratio, Span, choices};
 

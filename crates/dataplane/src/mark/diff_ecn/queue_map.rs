@@ -7,21 +7,22 @@
 //! - A flow in an ordinary queue stays there.
 //! - A flow in the high-priority queue moves to an empty queue as soon as one of its packets finds
 //!   one (packet-triggered probing). Past its limit it moves to the shortest ordinary queue, in
-//!   bytes; of equally short ones, to the lowest-numbered. It does not come back while it is active.
+//!   bytes; of equally short ones, to the lowest-numbered. It does not come back while it is
+//!   active.
 //!
-//! A flow's packets leave in order: those in the high-priority queue go before any other, and a flow
-//! never returns to it. This needs a scheduler that serves that queue strictly first; any other is
-//! refused.
+//! A flow's packets leave in order: those in the high-priority queue go before any other, and a
+//! flow never returns to it. This needs a scheduler that serves that queue strictly first; any
+//! other is refused.
 //!
 //! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets.
 //! Where a flow is forgotten with its last packet, probing therefore succeeds only for a flow that
 //! is new again, and the limit holds for one backlog. A flow that stays below the link's speed is
 //! bounded only where entries outlive their packets: hardware tables with the idle release.
 //!
-//! The ingress may see queues as they were a while ago (section VII-C): what is empty and what is shortest
-//! then comes from lengths that are brought up to date every few packets or after some time. A queue that
-//! has just been given to a flow may be given to a second one before the next update. Which flow has which
-//! queue is the ingress's own knowledge, and stays exact.
+//! The ingress may see queues as they were a while ago (section VII-C): what is empty and what is
+//! shortest then comes from lengths that are brought up to date every few packets or after some
+//! time. A queue that has just been given to a flow may be given to a second one before the next
+//! update. Which flow has which queue is the ingress's own knowledge, and stays exact.
 //!
 //! A choice becomes the flow's queue when a packet is queued there, not before: one that the buffer
 //! refuses changes nothing. On the chip the map is written ahead of the traffic manager.
@@ -188,7 +189,8 @@ impl QueueMap {
         })
     }
 
-    /// The queue for an arriving packet. Changes nothing of the mapping: the packet may still be dropped.
+    /// The queue for an arriving packet. Changes nothing of the mapping: the packet may still be
+    /// dropped.
     #[inline]
     pub(in crate::mark) fn assign(
         &mut self,

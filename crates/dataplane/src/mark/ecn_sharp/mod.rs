@@ -10,8 +10,8 @@
 //! options. Section 4 puts the scheme on a Tofino chip; see [`tofino`].
 //!
 //! Differs from the paper: "above the target" and "marking" are phases, not a time that may be zero
-//! and a flag. They mean the same, but time zero is a time like any other. Where Algorithm 1 returns
-//! nothing (in the marking state, detected, not yet due), the packet passes.
+//! and a flag. They mean the same, but time zero is a time like any other. Where Algorithm 1
+//! returns nothing (in the marking state, detected, not yet due), the packet passes.
 
 pub mod tofino;
 

@@ -1,18 +1,18 @@
-//! MQ-ECN: mark on enqueue when the queue exceeds its share of the port's threshold, the share being
-//! the part of the link that the queue gets in a round of the scheduler.
+//! MQ-ECN: mark on enqueue when the queue exceeds its share of the port's threshold, the share
+//! being the part of the link that the queue gets in a round of the scheduler.
 //!
-//! Bai et al., "Enabling ECN in Multi-Service Multi-Queue Data Centers", NSDI 2016. A queue that may
-//! send `quantum` bytes per round of `T_round` has the capacity `quantum / T_round`, so its threshold
-//! is `K_i = min(quantum / (T_round · C), 1) · K`. `T_round` is a moving average over the turns of
-//! all queues that share the rounds, and decays while the port is idle.
+//! Bai et al., "Enabling ECN in Multi-Service Multi-Queue Data Centers", NSDI 2016. A queue that
+//! may send `quantum` bytes per round of `T_round` has the capacity `quantum / T_round`, so its
+//! threshold is `K_i = min(quantum / (T_round · C), 1) · K`. `T_round` is a moving average over the
+//! turns of all queues that share the rounds, and decays while the port is idle.
 //!
 //! Three versions have been published and no two agree. The defaults are the rules of MQ-ECN's own
 //! simulator. Those of TCN's simulator and of TCN's kernel module are options, one per difference;
 //! the page of the scheme lists which belong together.
 //!
-//! Differs from the authors' code: the average is kept in fixed point (picoseconds, weights in units
-//! of 2^−32) instead of floating point. Queues that are served without rounds, such as those of
-//! strict priority in front of DWRR, have the port's threshold unless they are given their own.
+//! Differs from the authors' code: the average is kept in fixed point (picoseconds, weights in
+//! units of 2^−32) instead of floating point. Queues that are served without rounds, such as those
+//! of strict priority in front of DWRR, have the port's threshold unless they are given their own.
 
 mod average;
 mod service;

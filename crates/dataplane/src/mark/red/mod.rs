@@ -538,8 +538,8 @@ pub(super) fn per_queue<T: Copy>(
 /// all that is kept of a slot, thresholds as they were given, and what [`Terms`] holds left out.
 #[derive(Clone, Debug)]
 struct Special {
-    /// One for all if they are equal and remember nothing. Behind them stand the probabilities of each at
-    /// the upper threshold, if they differ: few ports have any, and all are to stay small.
+    /// One for all if they are equal and remember nothing. Behind them stand the probabilities of
+    /// each at the upper threshold, if they differ: few ports have any, and all are to stay small.
     slots: Box<[Slot]>,
     averaging: Option<Averaging>,
     rng: Rng,

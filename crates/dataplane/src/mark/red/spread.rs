@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn marks_counted_in_bytes_are_evenly_spread_over_bytes() {
-        // With p = 1/8 a packet of 8000 bytes and packets of 1000: after k − 1 without a mark, the next
-        // is marked with 1/(64 − k), and for certain at k = 56, where p / (1 − c·p) = 1. So each gap up
-        // to 55 has 1/63, and 56 has the remaining 8/63 of 7000: 889.
+        // With p = 1/8 a packet of 8000 bytes and packets of 1000: after k − 1 without a mark, the
+        // next is marked with 1/(64 − k), and for certain at k = 56, where p / (1 − c·p) = 1. So
+        // each gap up to 55 has 1/63, and 56 has the remaining 8/63 of 7000: 889.
         let gaps = gaps(Spread::Bytes { mean: 8_000 }, CERTAIN / 8, 1_000);
         let seen =
             |range: core::ops::Range<u32>| gaps.iter().filter(|gap| range.contains(gap)).count();

@@ -1,8 +1,9 @@
 //! A port whose scheme and scheduler are chosen once, when it is made.
 //!
-//! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it has.
-//! Here the question is asked once: [`build`] makes the port of the scheme's own type, under a common
-//! scheduler of that type too, and a host reaches it through one virtual call for one packet or many.
+//! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it
+//! has. Here the question is asked once: [`build`] makes the port of the scheme's own type, under a
+//! common scheduler of that type too, and a host reaches it through one virtual call for one packet
+//! or many.
 //!
 //! The port is driven lazily, and only so: see [`Port::depart`].
 
@@ -56,9 +57,9 @@ pub struct Served {
 /// A port of any scheme and scheduler. A host that wraps ports finds its own again through [`Any`].
 pub trait Egress: Any + Send {
     /// Does all that happens at the port up to `until`: offers the packets, which come in order of
-    /// time, and in between and after them takes every departure that starts no later. One call does
-    /// for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each. Returns
-    /// when the next departure would start, as [`next_start`](Self::next_start).
+    /// time, and in between and after them takes every departure that starts no later. One call
+    /// does for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each.
+    /// Returns when the next departure would start, as [`next_start`](Self::next_start).
     fn serve(
         &mut self,
         offers: &[Offer],
@@ -86,8 +87,8 @@ pub trait Egress: Any + Send {
     /// that all that waits is paused.
     fn next_start(&self) -> Option<Time>;
 
-    /// Pauses these queues from `now` on and lets all others go on, see [`Port::pause`]. The host first
-    /// drains up to the present moment.
+    /// Pauses these queues from `now` on and lets all others go on, see [`Port::pause`]. The host
+    /// first drains up to the present moment.
     fn pause(&mut self, queues: QueueSet, now: Time);
 
     /// Bytes waiting in all queues.
@@ -96,7 +97,8 @@ pub trait Egress: Any + Send {
     /// Packets waiting in all queues.
     fn packets(&self) -> u32;
 
-    /// Whether a queue may hold packets of any class: all are then paused together, see [`Port::pause`].
+    /// Whether a queue may hold packets of any class: all are then paused together, see
+    /// [`Port::pause`].
     fn shares_queues(&self) -> bool;
 
     /// All packets that wait, each with its queue, in no order. It is not meant to be asked often.

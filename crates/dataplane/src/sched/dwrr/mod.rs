@@ -8,8 +8,8 @@
 //! join with nothing and grants the quantum when its turn begins: at any moment a waiting queue has
 //! one quantum less there, and the order of service and the ends of turns are the same.
 //!
-//! Differs from the authors' code: with quanta far smaller than a packet, the rounds after the first
-//! one without a packet are taken in one step. The order of service is the same.
+//! Differs from the authors' code: with quanta far smaller than a packet, the rounds after the
+//! first one without a packet are taken in one step. The order of service is the same.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -190,8 +190,8 @@ impl Ring {
 }
 
 impl Ring {
-    /// Takes a queue out of the list, wherever it stands. What is left of its deficit is lost, as that
-    /// of a queue that empties.
+    /// Takes a queue out of the list, wherever it stands. What is left of its deficit is lost, as
+    /// that of a queue that empties.
     #[cold]
     fn withdraw(
         &mut self,

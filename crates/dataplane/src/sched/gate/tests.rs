@@ -61,8 +61,8 @@ fn an_open_gate_changes_nothing() {
     }
 }
 
-/// Whatever is paused when, no packet of a paused queue leaves, the others do, none is lost and those
-/// of a queue stay in order.
+/// Whatever is paused when, no packet of a paused queue leaves, the others do, none is lost and
+/// those of a queue stay in order.
 #[test]
 fn only_paused_queues_wait_under_every_scheduler() {
     for name in Config::NAMES {
@@ -139,8 +139,8 @@ fn a_pause_saves_up_no_service() {
     }
 }
 
-/// Asserts how many packets of each queue were served, give or take one: that much the stamps of WFQ are
-/// apart at the start.
+/// Asserts how many packets of each queue were served, give or take one: that much the stamps of
+/// WFQ are apart at the start.
 fn assert_near(served: &[u8], expected: [usize; 3], name: &str) {
     for (queue, expected) in (0..3).zip(expected) {
         let packets: usize = served.iter().map(|&it| usize::from(it == queue)).sum();

@@ -82,7 +82,8 @@ impl<C: Settings> Settings for Config<C> {
     }
 }
 
-/// What is said of a scheduler with two levels: its name, and the page's part on the scheduler inside.
+/// What is said of a scheduler with two levels: its name, and the page's part on the scheduler
+/// inside.
 const fn two_levels(name: &'static str, page: &'static str) -> About {
     let summary = "serves strict queues, then groups by the other scheduler";
     About::new(name, summary, page)

@@ -5,22 +5,23 @@
 //! (section 2.2) as what ECN must work with. A rank is given once, on arrival. Packets of one queue
 //! can overtake each other, so queues are classes to count and mark by, not lists. Four ranks:
 //!
-//! - STFQ, start-time fair queueing (section 2.1 there; Goyal, Vin and Cheng, SIGCOMM 1996):
-//!   the virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's packet
+//! - STFQ, start-time fair queueing (section 2.1 there; Goyal, Vin and Cheng, SIGCOMM 1996): the
+//!   virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's packet
 //!   before and `V` the rank of the packet that left last. `finish` then grows by `L/w`. As in the
-//!   paper of 2016, a pause does not change `V`; in that of 1996 it moves `V` to the largest finish.
+//!   paper of 2016, a pause does not change `V`; in that of 1996 it moves `V` to the largest
+//!   finish.
 //! - LSTF, least slack time first (Mittal et al., "Universal Packet Scheduling", NSDI 2016): the
 //!   time of arrival plus the slack in [`Pkt::rank`], which is when the slack is used up.
-//! - SRPT, shortest remaining processing time: the bytes that the flow has left, in
-//!   [`Pkt::rank`]. Fewer are left when a later packet leaves its host, so that it overtakes those of its
-//!   own flow.
-//! - pFabric (Alizadeh et al., SIGCOMM 2013): the same, but of the flow that is served the packet leaves that
-//!   came first, which no rank that is given on arrival can do.
+//! - SRPT, shortest remaining processing time: the bytes that the flow has left, in [`Pkt::rank`].
+//!   Fewer are left when a later packet leaves its host, so that it overtakes those of its own
+//!   flow.
+//! - pFabric (Alizadeh et al., SIGCOMM 2013): the same, but of the flow that is served the packet
+//!   leaves that came first, which no rank that is given on arrival can do.
 //!
-//! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank is
-//! the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was the
-//! smallest rank when it was set and later ones are not smaller, and none is more than the worth of
-//! a port full of bytes past it, 2^53; so two of them are compared by their difference.
+//! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank
+//! is the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was
+//! the smallest rank when it was set and later ones are not smaller, and none is more than the
+//! worth of a port full of bytes past it, 2^53; so two of them are compared by their difference.
 //!
 //! Differs from the paper: no limit to the number of classes or the width of a rank, and a heap,
 //! so that a packet costs the logarithm of the number of packets waiting, and with STFQ a look at
@@ -114,8 +115,8 @@ pub struct Pifo {
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Ranks {
-    /// A binary heap: no entry leaves after those at twice its place, plus one and plus two. Entries of queues
-    /// that are paused are behind all others.
+    /// A binary heap: no entry leaves after those at twice its place, plus one and plus two.
+    /// Entries of queues that are paused are behind all others.
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,

@@ -45,7 +45,8 @@ fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
     assert!(bench.turns().is_empty());
 }
 
-/// Of the flow with the fewest bytes left the packet that came first, though it has the larger rank.
+/// Of the flow with the fewest bytes left the packet that came first, though it has the larger
+/// rank.
 #[test]
 fn pfabric_keeps_the_packets_of_a_flow_in_order() {
     let mut bench = Bench::new(pifo(RankFunction::Pfabric, &[1; 2]));
@@ -60,7 +61,8 @@ fn pfabric_keeps_the_packets_of_a_flow_in_order() {
     ] {
         arrive(id, flow, queue, left);
     }
-    // Flow 8 has 300 left: 2, then 4. Then 9 and 7 have as many, and 9's packet came before 7's sixth.
+    // Flow 8 has 300 left: 2, then 4. Then 9 and 7 have as many, and 9's packet came before 7's
+    // sixth.
     assert_eq!(bench.drain(), [2, 4, 5, 1, 3, 6]);
 }
 

@@ -112,8 +112,9 @@ pub struct State {
 /// How packets are stamped.
 ///
 /// Inside groups the virtual time of each stands in the place of the lowest empty queue's stamp. If
-/// no queue is empty, the stamps show it: with the authors' clock it is the largest of them, because
-/// those of a queue only rise, and with the other it is that of the packet in service, the smallest.
+/// no queue is empty, the stamps show it: with the authors' clock it is the largest of them,
+/// because those of a queue only rise, and with the other it is that of the packet in service, the
+/// smallest.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Stamps {
@@ -162,8 +163,8 @@ impl Stamps {
         }
     }
 
-    /// Notes a packet that came to the only queue and left at once: its stamp, the largest of all, has
-    /// been in service.
+    /// Notes a packet that came to the only queue and left at once: its stamp, the largest of all,
+    /// has been in service.
     #[inline]
     const fn pass(self, inverse: Inverse, len: u32, virtual_time: &mut u64) {
         *virtual_time = virtual_time.wrapping_add(self.worth(inverse, len));

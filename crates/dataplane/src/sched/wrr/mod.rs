@@ -6,8 +6,8 @@
 //! turn ends when the head packet does not fit into what is left of the quantum, or when the queue
 //! empties. TCN's kernel module keeps a list of active queues instead, as DWRR does: an option.
 //!
-//! Turns under the cyclic order are reported as that simulator measures them: a queue that gets its first
-//! packet joins, and an empty one that the scheduler passes over starts its measurement anew.
+//! Turns under the cyclic order are reported as that simulator measures them: a queue that gets its
+//! first packet joins, and an empty one that the scheduler passes over starts its measurement anew.
 //!
 //! Differs from the authors' code: a turn sends one packet at least, even one that is larger than
 //! the quantum. Theirs would pass over that queue forever.
@@ -84,8 +84,8 @@ pub struct State {
     head: u32,
     /// The queue behind this one in the list.
     next: QueueId,
-    /// In groups, of the group that this queue is the first of: the cycle. Its fields apart, so that
-    /// they fill the room beside `next`.
+    /// In groups, of the group that this queue is the first of: the cycle. Its fields apart, so
+    /// that they fill the room beside `next`.
     budget: u32,
     current: QueueId,
     back: QueueId,
@@ -273,7 +273,8 @@ impl Cycle {
 }
 
 impl Cycle {
-    /// Takes a queue out of the rounds. A turn of its own ends, and what is left of its quantum is lost.
+    /// Takes a queue out of the rounds. A turn of its own ends, and what is left of its quantum is
+    /// lost.
     #[cold]
     fn withdraw(
         &mut self,

@@ -26,8 +26,8 @@ pub struct Claim {
     /// The points that it is about, by a pattern of their labels; `*` matches any text.
     pub of: String,
     /// The points that they are compared with: those whose `*`, as far as it has some, match the
-    /// same texts. The value is then the relative change, 0 for no difference. `tcn-f6: load 0.9, TCN`
-    /// is a point of another figure.
+    /// same texts. The value is then the relative change, 0 for no difference. `tcn-f6: load 0.9,
+    /// TCN` is a point of another figure.
     pub against: Option<String>,
     /// Which values count if the pattern has several points.
     pub take: Take,
@@ -103,8 +103,8 @@ pub enum Take {
     /// Each: the claim holds if it holds at every point, and the one that deviates most is shown.
     #[default]
     Each,
-    /// The smallest number in place of the first `*` at which the measure is above zero, such as the
-    /// fewest senders that lose packets.
+    /// The smallest number in place of the first `*` at which the measure is above zero, such as
+    /// the fewest senders that lose packets.
     FirstAboveZero,
     /// The smallest number in place of the first `*` at which the measure reaches this part of its
     /// largest value, such as the lowest threshold with the full rate.
@@ -154,8 +154,8 @@ impl Claim {
         }
     }
 
-    /// What it asks to be measured, as its file writes it. Points of a curve are a part of it, numbers and
-    /// tolerances are not.
+    /// What it asks to be measured, as its file writes it. Points of a curve are a part of it,
+    /// numbers and tolerances are not.
     pub(super) fn asked(&self) -> Value {
         let mut asked = json!({ "measure": self.measure, "of": self.of });
         if let Some(against) = &self.against {
@@ -212,7 +212,8 @@ impl Published {
     }
 }
 
-/// A claim as it is written: what the paper says is beside the rest, so that it reads as a sentence.
+/// A claim as it is written: what the paper says is beside the rest, so that it reads as a
+/// sentence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {

@@ -1,5 +1,5 @@
-//! What a scenario file says about the published figure that it reproduces: claims, plots, and how the
-//! run may be cut short.
+//! What a scenario file says about the published figure that it reproduces: claims, plots, and how
+//! the run may be cut short.
 //!
 //! All of it is in the table `[figure]`, which the scenario itself does not read.
 
@@ -28,7 +28,8 @@ pub struct Figure {
     pub source: String,
     /// Whether its numbers are arithmetic, so that nothing is run.
     pub is_computed: bool,
-    /// Why its claims do not count, if they do not: inputs, arithmetic, a variant of another figure.
+    /// Why its claims do not count, if they do not: inputs, arithmetic, a variant of another
+    /// figure.
     pub untallied: Option<String>,
     /// How ambiguities were resolved, and what is modelled otherwise than published.
     pub assumptions: Vec<String>,
@@ -137,7 +138,8 @@ impl Figure {
         figure.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
     }
 
-    /// What a text can quote of it: `name` of a claim, `name@trial` of a trial that judges it again.
+    /// What a text can quote of it: `name` of a claim, `name@trial` of a trial that judges it
+    /// again.
     pub fn quotable(&self) -> Vec<String> {
         let claims = self.claims.iter().filter_map(|claim| claim.name.clone());
         let of_trial = |trial: &Trial| {
@@ -368,8 +370,8 @@ struct PlotFields {
 }
 
 impl PlotFields {
-    /// What is wrong with keys that plots of another kind have; those in the match below are needed or refused
-    /// there.
+    /// What is wrong with keys that plots of another kind have; those in the match below are needed
+    /// or refused there.
     fn unused(&self) -> Option<String> {
         let of_line =
             [("normalise", self.normalise.is_some()), ("published", !self.published.is_empty())];

@@ -2,32 +2,32 @@
 //!
 //! The rules, for what was measured at the points of a claim:
 //!
-//! - **reproduced**: the whole 95 % interval is within the tolerance of the published number, or on the
-//!   bound's side.
-//! - **inconclusive**: the interval has numbers inside and outside; with the number of repetitions that
-//!   would decide.
+//! - **reproduced**: the whole 95 % interval is within the tolerance of the published number, or on
+//!   the bound's side.
+//! - **inconclusive**: the interval has numbers inside and outside; with the number of repetitions
+//!   that would decide.
 //! - **same direction, other size**: the interval is outside, but wholly on the same side of no
 //!   difference as the published number.
 //! - **not reproduced**: the interval is outside, and not that.
 //! - **not testable**: the claim says why.
 //! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!
-//! A run that is finished may have no such number: a time until something that never happens, or the change
-//! of what is nothing on both sides. A claim that rests on such runs is inconclusive at best. What grows from
-//! nothing has an infinite change.
+//! A run that is finished may have no such number: a time until something that never happens, or
+//! the change of what is nothing on both sides. A claim that rests on such runs is inconclusive at
+//! best. What grows from nothing has an infinite change.
 //!
-//! A claim about several points, such as "at all loads", has the worst verdict of any of them. A number
-//! that has no interval, of a run without chance or of rare events, is judged by itself.
+//! A claim about several points, such as "at all loads", has the worst verdict of any of them. A
+//! number that has no interval, of a run without chance or of rare events, is judged by itself.
 //!
-//! A curve is one claim: reproduced if all of its points are, inconclusive if none is excluded. If some
-//! are, it has the same direction if it has the same shape: a rank correlation of 0.8 or more.
+//! A curve is one claim: reproduced if all of its points are, inconclusive if none is excluded. If
+//! some are, it has the same direction if it has the same shape: a rank correlation of 0.8 or more.
 //!
-//! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
-//! part of the number. A published difference that is no larger than its tolerance is a claim of no
-//! difference. An interval ends where numbers do: a change is not below −100 %, and what cannot be negative not
-//! below 0. A number without comparison has no direction, unless the claim names the value that
-//! would be neutral. A bound on harm ("at most 1.2 % slower") has no direction either; one that promises
-//! a gain ("at least 30 % faster") has.
+//! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else
+//! a part of the number. A published difference that is no larger than its tolerance is a claim of
+//! no difference. An interval ends where numbers do: a change is not below −100 %, and what cannot
+//! be negative not below 0. A number without comparison has no direction, unless the claim names
+//! the value that would be neutral. A bound on harm ("at most 1.2 % slower") has no direction
+//! either; one that promises a gain ("at least 30 % faster") has.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -241,8 +241,8 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
     }
 }
 
-/// The points with intervals as far as there can be numbers: Student's are of the same width on both sides of
-/// the mean. The other side stays, so that it still says how much repetitions vary.
+/// The points with intervals as far as there can be numbers: Student's are of the same width on
+/// both sides of the mean. The other side stays, so that it still says how much repetitions vary.
 fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
     if let Some(least) = claim.least() {
@@ -254,8 +254,8 @@ fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
     points
 }
 
-/// Whether what was measured points the way of the paper, however large it is and however well it is
-/// known.
+/// Whether what was measured points the way of the paper, however large it is and however well it
+/// is known.
 pub fn has_direction(claim: &Claim, points: &[Point]) -> bool {
     let bare = |mut point: Point| {
         point.measured.interval = None;
@@ -385,8 +385,8 @@ fn judge_curve(
     })
 }
 
-/// Spearman's rank correlation; `None` if one of the two does not vary or there are fewer than three
-/// pairs.
+/// Spearman's rank correlation; `None` if one of the two does not vary or there are fewer than
+/// three pairs.
 fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;

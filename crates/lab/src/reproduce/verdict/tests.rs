@@ -229,7 +229,8 @@ fn what_grows_from_nothing_contradicts_that_it_is_lower() {
     // A good point beside it does not outweigh it.
     records.extend([dropping("load 2, A", 0, 1), dropping("load 2, B", 0, 100)]);
     assert_eq!(judged(&below, &records).verdict, Verdict::NotReproduced);
-    // Grown from nothing in some repetitions only, it has no mean; nothing on both sides is no change.
+    // Grown from nothing in some repetitions only, it has no mean; nothing on both sides is no
+    // change.
     for (own, base) in [([10, 10], [0, 100]), ([0, 10], [0, 100])] {
         let finding = judged(&below, &both(own, base));
         assert_eq!((finding.verdict, finding.numberless), (Verdict::Inconclusive, 1));

@@ -1,4 +1,5 @@
-//! What must not stop a port: frames too long, devices that take nothing, storms, strangers and loops.
+//! What must not stop a port: frames too long, devices that take nothing, storms, strangers and
+//! loops.
 
 use super::*;
 
@@ -117,8 +118,8 @@ fn a_station_too_many_is_neither_learned_nor_forwarded() {
     assert_eq!(sent(&mut switch)[1].len(), 3);
 }
 
-/// Three broadcasts where two switches are joined by two cables, for a tenth of a second. Returns how
-/// many frames came to a port of the first.
+/// Three broadcasts where two switches are joined by two cables, for a tenth of a second. Returns
+/// how many frames came to a port of the first.
 fn melt(limit: Option<u32>) -> u64 {
     let mut config = config(3);
     config.options.broadcast_limit = limit;
@@ -150,8 +151,8 @@ fn a_storm_in_a_loop_is_held_to_its_limit() {
     // The wire carries 10,000 of these frames in a tenth of a second.
     let unlimited = melt(None);
     assert!(unlimited > 9_000, "{unlimited}");
-    // From each of two ports a tenth of a second's frames at once, and as many meanwhile at most: each
-    // frame beyond is one less that goes round.
+    // From each of two ports a tenth of a second's frames at once, and as many meanwhile at most:
+    // each frame beyond is one less that goes round.
     let limited = melt(Some(1_000));
     assert!((100..=404).contains(&limited), "{limited}");
 }

@@ -1,5 +1,5 @@
-//! Faults of a `config_db.json` beside its thresholds: what keeps a lossless queue from being lossless, and
-//! packets from the queue that the network has for them.
+//! Faults of a `config_db.json` beside its thresholds: what keeps a lossless queue from being
+//! lossless, and packets from the queue that the network has for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,7 +153,8 @@ fn pauses(db: &ConfigDb<'_>, network: &Network, port: &str, faults: &mut Faults)
     }
 }
 
-/// The priority group of a lossless queue at a port; returns its profile and the headroom that it reserves.
+/// The priority group of a lossless queue at a port; returns its profile and the headroom that it
+/// reserves.
 fn group<'a>(
     db: &ConfigDb<'a>,
     network: &Network,
@@ -245,8 +246,8 @@ fn size(
     faults.at(severity, port, format!("{is}, and {than}"));
 }
 
-/// Whether the switch makes the lossless priority groups itself, from the lengths of cables: no port of the file
-/// has one.
+/// Whether the switch makes the lossless priority groups itself, from the lengths of cables: no
+/// port of the file has one.
 fn is_left_to_platform(db: &ConfigDb<'_>, port: &str) -> bool {
     let is_lossless = |row| {
         let profile = text(row, "profile").map(reference);

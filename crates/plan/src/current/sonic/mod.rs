@@ -103,7 +103,8 @@ const TABLES: [&str; 15] = [
     "WRED_PROFILE",
 ];
 
-/// Checks that tables have rows, and rows have fields. Numbers become texts, as the switch keeps them.
+/// Checks that tables have rows, and rows have fields. Numbers become texts, as the switch keeps
+/// them.
 fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem> {
     let wrong = |what: &str, message: String| {
         let at = text.find(&format!("\"{what}\"")).unwrap_or(0);
@@ -146,8 +147,8 @@ fn uses(db: &ConfigDb<'_>, profile: &str) -> bool {
     references.map(reference).any(|used| used == profile)
 }
 
-/// The factor of the dynamic threshold that acts on a queue: where its packets leave or, if it is lossless,
-/// where they come in, because pauses follow the priority group.
+/// The factor of the dynamic threshold that acts on a queue: where its packets leave or, if it is
+/// lossless, where they come in, because pauses follow the priority group.
 fn alpha(db: &ConfigDb<'_>, port: &str, queue: u8, is_lossless: bool) -> Option<Ratio> {
     let profile = if is_lossless {
         db.profile_of("BUFFER_PG", port, db.group_of(port, queue))

@@ -162,8 +162,8 @@ impl<'a> ConfigDb<'a> {
         listed.and_then(|row| text(row, "pfc_enable")).map_or_else(BTreeSet::new, priorities)
     }
 
-    /// The priority group of a lossless queue's packets at a port: by the map of the port, else the one of
-    /// the same number.
+    /// The priority group of a lossless queue's packets at a port: by the map of the port, else the
+    /// one of the same number.
     pub(crate) fn group_of(&self, port: &str, queue: u8) -> u8 {
         let class = self.class_of(port, queue);
         let mapped = || -> Option<u8> {
@@ -174,7 +174,8 @@ impl<'a> ConfigDb<'a> {
         mapped().unwrap_or(class)
     }
 
-    /// The queue that a pause of a priority stops: by the map of the port, else the one of the same number.
+    /// The queue that a pause of a priority stops: by the map of the port, else the one of the same
+    /// number.
     pub(crate) fn paused_queue(&self, port: &str, priority: u8) -> Option<u8> {
         let Some(map) = self.port_qos(port, "pfc_to_queue_map") else {
             return Some(priority);
@@ -191,7 +192,8 @@ impl<'a> ConfigDb<'a> {
         text(queues, class)?.parse().ok()
     }
 
-    /// The traffic class that leads to a queue: by the map of the port, else the one of the same number.
+    /// The traffic class that leads to a queue: by the map of the port, else the one of the same
+    /// number.
     pub(crate) fn class_of(&self, port: &str, queue: u8) -> u8 {
         let mapped = || -> Option<u8> {
             let map = self.port_qos(port, "tc_to_queue_map")?;

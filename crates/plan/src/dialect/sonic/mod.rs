@@ -1,7 +1,7 @@
 //! SONiC: tables of `config_db.json`, in which every value is a text.
 //!
-//! SONiC marks on the instantaneous length of a queue, so that equal thresholds with 100 % are the step
-//! that DCTCP wants.
+//! SONiC marks on the instantaneous length of a queue, so that equal thresholds with 100 % are the
+//! step that DCTCP wants.
 
 pub(crate) mod config_db;
 mod patch;
@@ -32,7 +32,8 @@ pub(super) const EXPONENTS: RangeInclusive<i32> = -8..=7;
 /// The name of maps and prefixes.
 const NAME: &str = "TIDEGATE";
 
-/// The room that a queue or a priority group has for itself unless the plan says otherwise: one packet.
+/// The room that a queue or a priority group has for itself unless the plan says otherwise: one
+/// packet.
 const LEAST_RESERVE: u64 = 1518;
 
 pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
@@ -122,7 +123,8 @@ fn tables(
     Ok(tables)
 }
 
-/// The ports that are configured: those of the switch that have a speed of the network, else by the usual names.
+/// The ports that are configured: those of the switch that have a speed of the network, else by the
+/// usual names.
 fn ports(network: &Network, current: Option<&Value>) -> Vec<(String, Rate)> {
     let Some(db) = current.map(ConfigDb::new).filter(|db| db.has("PORT")) else {
         return port_names(network);
@@ -235,8 +237,8 @@ fn pause_maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
     put(tables, "MAP_PFC_PRIORITY_TO_QUEUE", NAME, Value::Object(lossless));
 }
 
-/// The priority group of what may be dropped: the first that no lossless queue has, so that none of it is paused
-/// or takes headroom. There is one if there is a lossy queue.
+/// The priority group of what may be dropped: the first that no lossless queue has, so that none of
+/// it is paused or takes headroom. There is one if there is a lossy queue.
 fn lossy_group(network: &Network) -> u8 {
     let is_free = |group: &u8| network.lossless().all(|queue| queue.id != *group);
     (0..8).find(is_free).unwrap_or(0)

@@ -9,7 +9,8 @@ const BUDGET: usize = 40_000;
 /// How much of a full segment an ACK's stroke is high.
 const TICK: f64 = 0.6;
 
-/// What is drawn of a trace, from back to front: a line's name, and the stroke of an event that is on it.
+/// What is drawn of a trace, from back to front: a line's name, and the stroke of an event that is
+/// on it.
 const LINES: [(&str, Stroke); 7] = [
     ("segments", |event, _| match event.event {
         Traced::Sent if !event.flag => Some(segment(event)),

@@ -1,17 +1,18 @@
-//! BFC, backpressure flow control: each flow has a queue of its own; a queue that is too long pauses the
-//! queues that its packets came from, at the node before, and no others.
+//! BFC, backpressure flow control: each flow has a queue of its own; a queue that is too long
+//! pauses the queues that its packets came from, at the node before, and no others.
 //!
-//! Goyal et al., "Backpressure Flow Control", NSDI 2022. The rules are those of the re-implementation in
-//! the published simulator of Pyrrha, by the authors of Floodgate. `docs/flow-control/bfc.md` says what
-//! differs and what is left out.
+//! Goyal et al., "Backpressure Flow Control", NSDI 2022. The rules are those of the
+//! re-implementation in the published simulator of Pyrrha, by the authors of Floodgate.
+//! `docs/flow-control/bfc.md` says what differs and what is left out.
 //!
-//! - An arriving packet's flow keeps its queue while packets of it wait and for some time after that.
-//!   Otherwise it gets the lowest queue that is empty and not paused, or any at random. A flow alone whose
-//!   packets leave as they come has an empty queue: by default another takes it, and both share it.
-//! - A queue is too long above the bytes that its share of the link sends in a round trip of the link that
-//!   the packet came over. The share counts queues that hold packets and are not paused.
-//! - Every packet that finds its queue too long, itself included, is flagged. While any flagged packet of
-//!   an upstream queue waits at the switch, that queue is paused.
+//! - An arriving packet's flow keeps its queue while packets of it wait and for some time after
+//!   that. Otherwise it gets the lowest queue that is empty and not paused, or any at random. A
+//!   flow alone whose packets leave as they come has an empty queue: by default another takes it,
+//!   and both share it.
+//! - A queue is too long above the bytes that its share of the link sends in a round trip of the
+//!   link that the packet came over. The share counts queues that hold packets and are not paused.
+//! - Every packet that finds its queue too long, itself included, is flagged. While any flagged
+//!   packet of an upstream queue waits at the switch, that queue is paused.
 //! - Hosts have a queue for each flow. They send at the speed of their link.
 
 use tidegate_dataplane::sched::QueueSet;
@@ -49,8 +50,8 @@ settings! {
         pub flow_ids: FlowIds = FlowIds::Hashed,
         /// Of hashed flows: how many hashes there are for each queue of a switch.
         pub ids_per_queue: u32 = 100,
-        /// How long a flow keeps its queue after its last packet has left, in round trips of the link that
-        /// it comes over.
+        /// How long a flow keeps its queue after its last packet has left, in round trips of the
+        /// link that it comes over.
         pub sticky: Ratio = Ratio::whole(2),
         /// Which queues a new flow may take before it has to share one.
         pub takes: Takes = Takes::Empty,
@@ -67,14 +68,16 @@ impl Config {
         Ok(())
     }
 
-    /// Hashes of flows at a switch with so many queues in all; `None` where each is known by itself.
+    /// Hashes of flows at a switch with so many queues in all; `None` where each is known by
+    /// itself.
     pub(crate) fn ids(&self, queues: u64) -> Option<u64> {
         let hashed = self.flow_ids == FlowIds::Hashed;
         let ids = queues.saturating_mul(self.ids_per_queue.into());
         hashed.then_some(ids.min(u32::MAX.into()))
     }
 
-    /// What packets that come over a link of this delay are measured by. Serialisation is no part of it.
+    /// What packets that come over a link of this delay are measured by. Serialisation is no part
+    /// of it.
     pub(crate) fn hop(&self, delay: Span) -> Hop {
         let round_trip = delay * 2;
         Hop { round_trip, sticky: self.sticky.of_span(round_trip) }
@@ -151,8 +154,8 @@ impl Entry {
 }
 
 impl SwitchPort {
-    /// A port with so many queues, two at least, of a switch that tells so many flows apart. `stream` is
-    /// a number that no other port has.
+    /// A port with so many queues, two at least, of a switch that tells so many flows apart.
+    /// `stream` is a number that no other port has.
     pub(crate) fn new(
         rate: Rate,
         queues: u8,
@@ -302,7 +305,8 @@ impl HostPort {
         }
     }
 
-    /// A packet is in the queue that was assigned to it. Returns whether other queues have to be paused now.
+    /// A packet is in the queue that was assigned to it. Returns whether other queues have to be
+    /// paused now.
     pub(crate) fn on_queued(&mut self, flow: FlowId, queue: QueueId) -> bool {
         self.packets[queue.index()] += 1;
         match self.find(flow) {
@@ -346,8 +350,8 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// The node behind the link stops what it knows by this key, or lets it go on: a queue of a switch, a
-    /// flow of a host.
+    /// The node behind the link stops what it knows by this key, or lets it go on: a queue of a
+    /// switch, a flow of a host.
     pub(crate) fn pause(&mut self, key: u32, is_paused: bool) {
         match self {
             Self::Host(port) => match (port.paused.binary_search(&FlowId(key)), is_paused) {
@@ -394,8 +398,8 @@ impl Sender {
     }
 }
 
-/// Flagged packets that wait at a switch and came over one link, by what they left there: a queue of a
-/// switch, a flow of a host.
+/// Flagged packets that wait at a switch and came over one link, by what they left there: a queue
+/// of a switch, a flow of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Flagged(Vec<(u32, u32)>);
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A port of 40 Gb/s that knows each flow by itself, and a link of 13 us: its queues are too long above
-/// 40e9 / 8 · 26e-6 = 130,000 bytes over the number of active ones.
+/// A port of 40 Gb/s that knows each flow by itself, and a link of 13 us: its queues are too long
+/// above 40e9 / 8 · 26e-6 = 130,000 bytes over the number of active ones.
 fn port(queues: u8) -> (SwitchPort, Hop) {
     let hop = Config::default().hop(Span::from_us(13));
     let rate = Rate::from_gbps(40);
@@ -227,8 +227,8 @@ fn all_queues_of_the_largest_port_hold_data_but_the_first() {
     assert_eq!(data_queues(128), u128::MAX - 1);
 }
 
-/// Random arrivals and departures: bytes and packets are those of a plain list, no flow is in two queues,
-/// and the table forgets only flows without packets.
+/// Random arrivals and departures: bytes and packets are those of a plain list, no flow is in two
+/// queues, and the table forgets only flows without packets.
 #[test]
 fn sums_are_those_of_the_packets_that_wait() {
     let mut rng = Rng::new(1, 0xbfc);

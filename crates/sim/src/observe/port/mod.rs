@@ -48,8 +48,8 @@ pub(crate) fn observed(
 }
 
 impl Observers {
-    /// The observers of a link's port, which has so many queues and has counted this so far, if there
-    /// are any.
+    /// The observers of a link's port, which has so many queues and has counted this so far, if
+    /// there are any.
     pub(crate) fn new(
         link: LinkId,
         rate: Rate,

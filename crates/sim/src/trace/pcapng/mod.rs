@@ -1,8 +1,8 @@
 //! Packets of chosen links as a pcapng file, which Wireshark and tshark read.
 //!
-//! The format is that of the IETF draft "PCAP Now Generic": a section header, one interface for each
-//! captured link, and one block for each packet. All numbers are little-endian on every machine, so
-//! that the same run writes the same bytes.
+//! The format is that of the IETF draft "PCAP Now Generic": a section header, one interface for
+//! each captured link, and one block for each packet. All numbers are little-endian on every
+//! machine, so that the same run writes the same bytes.
 //!
 //! Times are whole nanoseconds, rounded down, since the start of the run. The format could say
 //! picoseconds, but Wireshark 4.0 computes a wrong time from them as soon as the fraction of a

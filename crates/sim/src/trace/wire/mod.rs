@@ -9,9 +9,10 @@
 //!
 //! - **Ethernet**: host `n` has the locally administered address 02:00:00 followed by `n` in three
 //!   bytes, on every link; routers do not rewrite it. Short frames are not padded.
-//! - **IPv4**: host `n` is 10.0.0.0 + `n`. Numbers from 2^24 on share the last address. The TTL stays
-//!   at 64, so that a packet looks the same on every link of its path.
-//! - **TCP** (RFC 9293): complete, with the options of RFC 2018 and RFC 7323 that the endpoints use.
+//! - **IPv4**: host `n` is 10.0.0.0 + `n`. Numbers from 2^24 on share the last address. The TTL
+//!   stays at 64, so that a packet looks the same on every link of its path.
+//! - **TCP** (RFC 9293): complete, with the options of RFC 2018 and RFC 7323 that the endpoints
+//!   use.
 //! - **RoCE v2**: minimal. Data are SENDs of one message a flow, answers are ACKs and NAKs with an
 //!   AETH and no credits, CNPs are as in the annex A17. The queue pair is the destination port,
 //!   the packet sequence number counts units of the flow's payload size, and the invariant CRC is
@@ -20,7 +21,8 @@
 //!   it reads the fields of both.
 //! - **ICMP** (RFC 792): echo and its reply.
 //!
-//! Written by hand: the known libraries build headers around payload bytes, which do not exist here.
+//! Written by hand: the known libraries build headers around payload bytes, which do not exist
+//! here.
 //!
 //! A packet's length is that of these headers. The simulator may count bytes in another way (a
 //! paper's fixed 40 bytes of headers, say), and then its lengths differ from a capture's.

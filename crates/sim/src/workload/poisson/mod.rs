@@ -1,9 +1,9 @@
 //! Flows at random: Poisson arrivals at a load, between random pairs, of random sizes.
 //!
 //! Independent Poisson processes, one for each sender or pair as in the papers' programs, add up to
-//! one Poisson process whose flows draw their pair. That one is made here, so that the cost does not
-//! depend on the number of pairs. Times, pairs, services and sizes have streams of their own: another
-//! load stretches the times and leaves the rest as it was.
+//! one Poisson process whose flows draw their pair. That one is made here, so that the cost does
+//! not depend on the number of pairs. Times, pairs, services and sizes have streams of their own:
+//! another load stretches the times and leaves the rest as it was.
 
 use tidegate_units::{ConfigError, Rate, Ratio, Rng, Setting, Span, Time, settings};
 
@@ -21,8 +21,8 @@ settings! {
     #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes",
         "load = 0.6\nflows = 1000\n")]
     pub struct Config {
-        /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end, as
-        /// all arrivals do.
+        /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end,
+        /// as all arrivals do.
         pub load: Ratio = Ratio::new(3, 5).expect("5 is not 0"),
         /// The speed of the links that the load is a part of.
         pub link: Rate = Rate::from_gbps(10),
@@ -262,8 +262,8 @@ fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, 
         let units = quotient(mean(service).units(), &[1 << 32], &[Mean::PER_BYTE]);
         units.unwrap_or(u128::MAX).clamp(1, 1 << 82)
     };
-    // Of services that no pair has, the mean does not matter. One that some pair has is always kept,
-    // so that a pair is soon found.
+    // Of services that no pair has, the mean does not matter. One that some pair has is always
+    // kept, so that a pair is soon found.
     let used = all().filter(|&(_, &share)| share > 0);
     let smallest = used.map(|(service, _)| fixed(service)).min().unwrap_or(1);
     let class = |service| Class {

@@ -78,8 +78,8 @@ fn every_pair_of_tcns_simulations_carries_the_same_bytes() {
         }
     }
     assert_eq!(pairs.values().sum::<u32>(), 144 * 143);
-    // λ of a pair is 10e9 · 0.9 / (8 · mean) / 143, with the means of the script: cache 913 703, web
-    // search 1 671 357, Hadoop 4 149 016 and data mining 7 495 019 by the service modulo 4.
+    // λ of a pair is 10e9 · 0.9 / (8 · mean) / 143, with the means of the script: cache 913 703,
+    // web search 1 671 357, Hadoop 4 149 016 and data mining 7 495 019 by the service modulo 4.
     let means = [913_703.0, 1_671_357.0, 4_149_016.0, 7_495_019.0];
     let rate = |service: u8| {
         let mean = means[usize::from(service % 4)];
@@ -143,8 +143,8 @@ fn seeds_reproduce_and_differ() {
 
 #[test]
 fn the_first_flows_never_change() {
-    // Worked out apart, with 60 decimal digits. A change here changes every result that anyone has: it
-    // needs a very good reason.
+    // Worked out apart, with 60 decimal digits. A change here changes every result that anyone has:
+    // it needs a very good reason.
     let found: Vec<_> = flows(&ended(3), 128)
         .iter()
         .map(|flow| (flow.start.as_ps(), flow.src.0, flow.dst.0, flow.bytes))

@@ -9,9 +9,9 @@ const ROW: &str = "two columns, a size in bytes and the probability of at most t
                    such as `10000 0.15` or `10000, 0.15`";
 
 impl Distribution {
-    /// Reads a table of two columns, `size cdf` or `size, cdf`; `#` begins a comment. Sizes are whole
-    /// bytes. Neither column may fall, and the last probability is 1. Digits of a probability beyond
-    /// the 18th decimal are rounded.
+    /// Reads a table of two columns, `size cdf` or `size, cdf`; `#` begins a comment. Sizes are
+    /// whole bytes. Neither column may fall, and the last probability is 1. Digits of a probability
+    /// beyond the 18th decimal are rounded.
     ///
     /// ```
     /// use tidegate_sim::workload::Distribution;

@@ -8,8 +8,8 @@ use super::file::{CDF, columns, probability};
 use super::{Distribution, Knot, LARGEST, ONE, Rounding, Sampler, Unit};
 use crate::workload::text::{Fault, LineError, lines};
 
-/// The distribution of gaps between arrivals: knots of time and probability, and straight lines between
-/// them. `0us 0.5; 10ms 0.8; 1s 1` has half of all flows start at once with the one before.
+/// The distribution of gaps between arrivals: knots of time and probability, and straight lines
+/// between them. `0us 0.5; 10ms 0.8; 1s 1` has half of all flows start at once with the one before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gaps(Distribution);
 
@@ -26,8 +26,8 @@ impl Gaps {
         Self(Distribution { knots: vec![knot(0), knot(ONE)], unit: Unit::Bytes })
     }
 
-    /// Reads a table of two columns, `gap cdf` or `gap, cdf`; `#` begins a comment. Neither column may
-    /// fall, the last probability is 1, and no gap is longer than 1000 s.
+    /// Reads a table of two columns, `gap cdf` or `gap, cdf`; `#` begins a comment. Neither column
+    /// may fall, the last probability is 1, and no gap is longer than 1000 s.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let mut knots: Vec<Knot> = Vec::new();
         let mut last = (1, "");

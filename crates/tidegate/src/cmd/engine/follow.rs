@@ -1,4 +1,5 @@
-//! Follows tasks until all shards are there: shows how far they are, and submits again what was lost.
+//! Follows tasks until all shards are there: shows how far they are, and submits again what was
+//! lost.
 
 #![expect(clippy::disallowed_methods, reason = "the program's edge: it waits for other machines")]
 
@@ -18,8 +19,8 @@ use crate::status::{Ended, Report};
 /// How often the shards' own files are read.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How often the engine is asked at most. A thousand tasks are asked for half as often: all users of a cluster
-/// share whoever answers.
+/// How often the engine is asked at most. A thousand tasks are asked for half as often: all users
+/// of a cluster share whoever answers.
 const ASK: Duration = Duration::from_secs(6);
 
 /// How often in a row an engine may not answer.

@@ -1,5 +1,5 @@
-//! What is written beside a results folder while an engine fills it: which command it was, what was submitted,
-//! and what the tasks leave.
+//! What is written beside a results folder while an engine fills it: which command it was, what was
+//! submitted, and what the tasks leave.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -78,7 +78,8 @@ impl Home {
         self.path.join(part)
     }
 
-    /// That nobody else follows the same tasks, while the file is open: two would submit what is lost twice.
+    /// That nobody else follows the same tasks, while the file is open: two would submit what is
+    /// lost twice.
     pub(super) fn lock(&self) -> Result<File, Error> {
         fs::create_dir_all(&self.path).map_err(unwritten(&self.path))?;
         let path = self.path.join(LOCK);
@@ -138,7 +139,8 @@ fn text(words: Vec<OsString>) -> Vec<String> {
 }
 
 impl State {
-    /// Nothing yet. The command is that of an earlier part, if there was one: this program may only follow it.
+    /// Nothing yet. The command is that of an earlier part, if there was one: this program may only
+    /// follow it.
     pub(super) fn new(work: &Work<'_>, shards: u32, earlier: Option<Self>) -> Result<Self, Error> {
         let nowhere = |error| Error::new(format!("cannot find this program: {error}"));
         let lost = |error| Error::new(format!("cannot find the working directory: {error}"));

@@ -1,8 +1,10 @@
-//! Shards of a command as tasks of an engine: submitted, followed, submitted again if they are lost.
+//! Shards of a command as tasks of an engine: submitted, followed, submitted again if they are
+//! lost.
 //!
-//! An engine only maps shards to machines. What a run is and whether it is complete is for the program to say:
-//! each task is this program with `--shard`, and keeps a small file that says how far it is and how it ended.
-//! What was submitted is written beside the results folder, so that another process can go on following.
+//! An engine only maps shards to machines. What a run is and whether it is complete is for the
+//! program to say: each task is this program with `--shard`, and keeps a small file that says how
+//! far it is and how it ended. What was submitted is written beside the results folder, so that
+//! another process can go on following.
 
 pub(crate) mod attach;
 mod follow;
@@ -89,7 +91,8 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The words of a task's command; its shard and its number of cores may be variables of a shell.
+    /// The words of a task's command; its shard and its number of cores may be variables of a
+    /// shell.
     fn words(&self, shard: &str, cores: &str) -> Vec<String> {
         let part = self.part.display();
         let mut words = self.state.program.clone();
@@ -119,8 +122,8 @@ impl Job<'_> {
     }
 }
 
-/// Has an engine run all of it, and returns the folders of the shards; `None` if they are not all there,
-/// which is said then.
+/// Has an engine run all of it, and returns the folders of the shards; `None` if they are not all
+/// there, which is said then.
 pub(crate) fn run(
     work: &Work<'_>,
     arguments: &Arguments,

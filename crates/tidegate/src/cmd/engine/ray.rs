@@ -13,13 +13,13 @@ use super::{Engine, Home, Job, Known, said};
 use crate::embed;
 use crate::output::Error;
 
-/// The same text that is in the Python package: written beside the results, it is never of another version, and the
-/// machines of the cluster need no package.
+/// The same text that is in the Python package: written beside the results, it is never of another
+/// version, and the machines of the cluster need no package.
 const DRIVER: &str = include_str!("../../../../python/python/tidegate/_ray.py");
 const WHO: &str = "Ray";
 
-/// How often a driver's number may be the same before it is taken for dead: asked every few seconds, this is a
-/// minute in which it wrote nothing.
+/// How often a driver's number may be the same before it is taken for dead: asked every few
+/// seconds, this is a minute in which it wrote nothing.
 const PATIENCE: u32 = 10;
 
 pub(super) struct Ray {

@@ -108,7 +108,8 @@ fn known(text: &str) -> Known {
     known
 }
 
-/// Slurm's words for tasks that will not run any more. Those that it is about to end or to start again are not.
+/// Slurm's words for tasks that will not run any more. Those that it is about to end or to start
+/// again are not.
 const OVER: [&str; 8] = [
     "BOOT_FAIL",
     "COMPLETED",

@@ -1,5 +1,5 @@
-//! What a running switch has done beside it, by threads of their own: whatever a file or the reader of
-//! standard error does, the switch goes on.
+//! What a running switch has done beside it, by threads of their own: whatever a file or the reader
+//! of standard error does, the switch goes on.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -28,8 +28,8 @@ const TIMEOUT: Duration = Duration::from_millis(500);
 /// How long results do, which somebody may want to read in his own time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The file of a switch. This process moves into its folder, so that it is found there later, whoever
-/// may look into the folders above.
+/// The file of a switch. This process moves into its folder, so that it is found there later,
+/// whoever may look into the folders above.
 pub(super) struct Source {
     /// As the user calls it.
     pub(super) name: String,

@@ -216,8 +216,8 @@ impl Comparison {
         Ok(())
     }
 
-    /// Writes the charts of traced flows as SVG: time and sequence, and what was sampled of the flow and
-    /// its queues. Returns how many there are.
+    /// Writes the charts of traced flows as SVG: time and sequence, and what was sampled of the
+    /// flow and its queues. Returns how many there are.
     pub(crate) fn write_trace(&self, folder: &Path) -> Result<usize, Error> {
         let cannot = |path: &Path, error: std::io::Error| {
             Error::new(format!("cannot write {}: {error}", path.display()))

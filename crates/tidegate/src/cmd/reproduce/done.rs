@@ -74,8 +74,8 @@ impl Done {
         self.shown.sort_by_key(|figure| place(&figure.id));
     }
 
-    /// Writes the page of all claims, and what was measured into the folder beside it: what is kept there of
-    /// figures that were not run is on the page too. Figures of files come last.
+    /// Writes the page of all claims, and what was measured into the folder beside it: what is kept
+    /// there of figures that were not run is on the page too. Figures of files come last.
     fn write_docs(&self, page: &Path, output: Output) -> Result<(), Error> {
         let folder = page.with_extension("");
         let cannot = |error: std::io::Error| {

@@ -145,7 +145,8 @@ pub(super) fn measure(
     Ok(Measurements::new(entry, version, revision, made_by, own, &trials))
 }
 
-/// Judges what a folder holds of some figures; those that need no runs are of the version that was asked for.
+/// Judges what a folder holds of some figures; those that need no runs are of the version that was
+/// asked for.
 pub(super) fn judge_all(
     names: &[String],
     root: &Path,
@@ -208,7 +209,8 @@ pub(super) fn judge_all(
     Ok(done)
 }
 
-/// Whether the results of a folder are of other settings than these. How a scenario is called is none.
+/// Whether the results of a folder are of other settings than these. How a scenario is called is
+/// none.
 fn is_other(folder: &Folder, scenario: &Scenario) -> bool {
     let settings = |text: &str| {
         let is_title = |line: &&str| line.starts_with("title = ");

@@ -1,4 +1,5 @@
-//! Runs all figures that are asked for: the runs of all of them and of their trials share one queue.
+//! Runs all figures that are asked for: the runs of all of them and of their trials share one
+//! queue.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -84,7 +85,8 @@ pub(super) fn run_all(
     let others = Others::of(&arguments.share);
     let claim = FolderLock::take(&done.folder, others)?;
     let wanted = planned.into_iter().zip(names).map(|((entry, command, jobs), name)| {
-        // A shard has no folder for figures of which it runs nothing: there may be a thousand shards.
+        // A shard has no folder for figures of which it runs nothing: there may be a thousand
+        // shards.
         let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
         let parts = parts.map(|job| open(job, &entry, version, arguments));
         let parts = parts.collect::<Result<Vec<_>, Error>>()?;

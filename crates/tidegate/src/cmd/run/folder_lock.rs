@@ -1,5 +1,5 @@
-//! That one program at a time fills a results folder: whoever goes on with it throws away what is half-written there,
-//! which must not be another's.
+//! That one program at a time fills a results folder: whoever goes on with it throws away what is
+//! half-written there, which must not be another's.
 
 use std::fs::File;
 use std::path::Path;
@@ -69,8 +69,8 @@ impl FolderLock {
         )))
     }
 
-    /// Opens a results folder with a claim on it. One that is gone on with is claimed before anything is thrown away
-    /// there, and a new one when it is there.
+    /// Opens a results folder with a claim on it. One that is gone on with is claimed before
+    /// anything is thrown away there, and a new one when it is there.
     pub(crate) fn open(
         path: &Path,
         others: Others,
@@ -90,8 +90,8 @@ impl FolderLock {
     }
 }
 
-/// Whether some program has a folder for itself now. Several may ask at once, and see each other as little as they see
-/// shards.
+/// Whether some program has a folder for itself now. Several may ask at once, and see each other as
+/// little as they see shards.
 pub(crate) fn is_taken(folder: &Path) -> bool {
     let Ok(file) = File::open(folder) else {
         return false;

@@ -554,8 +554,8 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// Listens for Ctrl-C, and for runs that panic. Once for a program; one that has this one inside listens
-/// itself.
+/// Listens for Ctrl-C, and for runs that panic. Once for a program; one that has this one inside
+/// listens itself.
 pub(crate) fn watch(output: Output) {
     if output::captured().is_some() {
         return;

@@ -39,8 +39,8 @@ pub(super) enum Policy {
     Playground,
     /// The style of our own pages, and no script.
     Document,
-    /// Made from results, which may be anybody's: our own style and script as they are in this program, and no other
-    /// script, whatever it says; cut off from all other pages.
+    /// Made from results, which may be anybody's: our own style and script as they are in this
+    /// program, and no other script, whatever it says; cut off from all other pages.
     Results,
 }
 

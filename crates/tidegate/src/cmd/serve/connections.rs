@@ -1,12 +1,13 @@
-//! Connections that are open: few that have not asked for anything yet, and few whose request is let in. Neither can take
-//! the room of the other.
+//! Connections that are open: few that have not asked for anything yet, and few whose request is
+//! let in. Neither can take the room of the other.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Connections that have not asked yet, or are refused; requests that are answered; those among them that follow runs.
+/// Connections that have not asked yet, or are refused; requests that are answered; those among
+/// them that follow runs.
 pub(super) const ASKING: usize = 64;
 pub(super) const ANSWERED: usize = 64;
 pub(super) const FOLLOWERS: usize = 32;

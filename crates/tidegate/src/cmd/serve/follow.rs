@@ -1,4 +1,5 @@
-//! How far a results folder is, read from the folder: whoever fills it, and wherever it was started.
+//! How far a results folder is, read from the folder: whoever fills it, and wherever it was
+//! started.
 
 #![expect(
     clippy::disallowed_methods,

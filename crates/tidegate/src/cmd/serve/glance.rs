@@ -1,4 +1,5 @@
-//! Results at a glance: the table and a chart of the runs that are finished, made once for all who look.
+//! Results at a glance: the table and a chart of the runs that are finished, made once for all who
+//! look.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -108,8 +108,8 @@ impl Guard {
         }
     }
 
-    /// Another name for this machine may be somebody's who wants to read what is here with a page of theirs: an address
-    /// cannot be.
+    /// Another name for this machine may be somebody's who wants to read what is here with a page
+    /// of theirs: an address cannot be.
     fn is_own(&self, host: &str) -> bool {
         let port = format!(":{}", self.port);
         let name = match host.strip_suffix(&port) {
@@ -137,7 +137,8 @@ impl Guard {
         if request.asked("token").any(|given| token.is(given)) {
             let mut answer = Answer::text("303 See Other", "welcome");
             let text = &token.text;
-            // Lax, because pages of results are nobody's, and have links: nothing is changed by following one.
+            // Lax, because pages of results are nobody's, and have links: nothing is changed by
+            // following one.
             answer.header = Some(format!(
                 "Location: /{}\r\nSet-Cookie: {name}={text}; HttpOnly; SameSite=Lax; Path=/",
                 request.path.trim_start_matches('/')

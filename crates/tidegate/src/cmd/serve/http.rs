@@ -1,7 +1,9 @@
-//! As much of HTTP as pages need: one request a connection, each on a thread of its own, and few of them.
+//! As much of HTTP as pages need: one request a connection, each on a thread of its own, and few of
+//! them.
 //!
-//! Heads are read by `httparse`, which hyper has too. The rest is written by hand: what is answered is a table of pages,
-//! and whatever a larger server could do beyond that would have to be forbidden again.
+//! Heads are read by `httparse`, which hyper has too. The rest is written by hand: what is answered
+//! is a table of pages, and whatever a larger server could do beyond that would have to be
+//! forbidden again.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,7 +20,8 @@ use super::connections::{Connection, Connections};
 use super::guard::Guard;
 use super::site::Site;
 
-/// The most bytes of a text, which JSON may make twice as long, of a head and of a body, and lines of a head.
+/// The most bytes of a text, which JSON may make twice as long, of a head and of a body, and lines
+/// of a head.
 pub(super) const TEXT: usize = 256 << 10;
 const HEAD: usize = 16 << 10;
 const BODY: usize = 2 * TEXT;

@@ -1,4 +1,5 @@
-//! `tidegate serve`: results as they come, runs that are started, explanations and the playground in a browser.
+//! `tidegate serve`: results as they come, runs that are started, explanations and the playground
+//! in a browser.
 
 mod answer;
 mod connections;

@@ -70,7 +70,8 @@ fn links(up: &str) -> String {
     out
 }
 
-/// The first page: with the results as they stand on a server, with the galleries alone in a folder of files.
+/// The first page: with the results as they stand on a server, with the galleries alone in a folder
+/// of files.
 pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground: bool) -> String {
     let mut body = results.unwrap_or_default().to_owned();
     if has_playground {

@@ -1,4 +1,5 @@
-//! The playground: its page, and the simulator behind it, which is this program in a process of its own for each request.
+//! The playground: its page, and the simulator behind it, which is this program in a process of its
+//! own for each request.
 
 #![expect(
     clippy::disallowed_methods,
@@ -95,7 +96,8 @@ pub(crate) fn simulate() -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Good)
 }
 
-/// How many requests are answered at once: two lanes, and what is asked about their text. Others wait.
+/// How many requests are answered at once: two lanes, and what is asked about their text. Others
+/// wait.
 #[derive(Clone)]
 pub(super) struct Places(Arc<(Mutex<usize>, Condvar)>);
 

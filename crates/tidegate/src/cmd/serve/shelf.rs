@@ -1,4 +1,5 @@
-//! The results folders that are shown, each by a name that stands in addresses: no address is a path.
+//! The results folders that are shown, each by a name that stands in addresses: no address is a
+//! path.
 
 use std::collections::BTreeMap;
 use std::fs;

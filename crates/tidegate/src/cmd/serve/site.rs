@@ -73,7 +73,8 @@ impl Site {
         &self.studies
     }
 
-    /// What any web server can show, by path: the pages that do not change, and the galleries as they are.
+    /// What any web server can show, by path: the pages that do not change, and the galleries as
+    /// they are.
     pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = self.fixed.clone();
         let mut galleries = Vec::new();
@@ -103,8 +104,8 @@ impl Site {
         self.fixed.insert(path.to_owned(), text.into());
     }
 
-    /// An explanation of every name, the reference of scenarios and what became of the papers' figures; and what pages
-    /// need.
+    /// An explanation of every name, the reference of scenarios and what became of the papers'
+    /// figures; and what pages need.
     fn add_pages(&mut self) {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         for entry in &catalogue::all() {

@@ -1,5 +1,6 @@
-//! Runs that are started on the page: each is this program, in a process of its own, told what the command line would be
-//! told. What it leaves is a results folder like any other, and that is all there is to know of it.
+//! Runs that are started on the page: each is this program, in a process of its own, told what the
+//! command line would be told. What it leaves is a results folder like any other, and that is all
+//! there is to know of it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -240,7 +241,8 @@ impl Studies {
             return Err("it is being run already".to_owned());
         }
         refuse_others(&studies)?;
-        // The text that it was started with here, which its runs name; else what its manifest says, which means the same.
+        // The text that it was started with here, which its runs name; else what its manifest says,
+        // which means the same.
         let mut begun = path.as_os_str().to_owned();
         begun.push(".toml");
         let begun = PathBuf::from(begun);

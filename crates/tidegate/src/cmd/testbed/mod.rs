@@ -1,7 +1,8 @@
 //! `tidegate testbed`: hosts and a switch on this machine.
 //!
-//! `up` makes namespaces and starts a process that runs the switch and gives up every privilege; its
-//! number is in a note, by which `down` finds it. What is made has a mark, by which it is removed.
+//! `up` makes namespaces and starts a process that runs the switch and gives up every privilege;
+//! its number is in a note, by which `down` finds it. What is made has a mark, by which it is
+//! removed.
 
 mod twin;
 
@@ -70,7 +71,8 @@ fn check_file(file: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses to begin while somebody else has the address of the testbed's switch, and would answer for it.
+/// Refuses to begin while somebody else has the address of the testbed's switch, and would answer
+/// for it.
 fn check_address() -> Result<(), Error> {
     let bound = Listener::bind(LISTEN, &[]);
     bound.map(drop).map_err(|error| {
@@ -118,7 +120,8 @@ fn cannot_start(error: &io::Error) -> Error {
     Error::new(format!("cannot start the switch: {error}"))
 }
 
-/// Waits for a switch that was started, says that it is there and, on request, stays until it has ended.
+/// Waits for a switch that was started, says that it is there and, on request, stays until it has
+/// ended.
 fn attend(
     arguments: &Up,
     rig: &Rig,
@@ -191,8 +194,8 @@ fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
     }
 }
 
-/// `tidegate testbed switch`: the switch of a testbed whose hosts `up` has made, until it is asked to
-/// end.
+/// `tidegate testbed switch`: the switch of a testbed whose hosts `up` has made, until it is asked
+/// to end.
 pub(crate) fn switch(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     let rig = first_run(arguments, output)?;
     let stop = tidegate_live::stop_on_signals();
@@ -266,7 +269,8 @@ fn clear(may: bool, output: Output) -> Result<(Note, usize), Error> {
     Ok((note, removed + names.len()))
 }
 
-/// Takes the note, unless a testbed is up. One that was killed a moment ago may still be in the way.
+/// Takes the note, unless a testbed is up. One that was killed a moment ago may still be in the
+/// way.
 fn take_note() -> Result<Option<Note>, Error> {
     let path = note_file();
     let mut naps = 0;

@@ -19,8 +19,8 @@
 //!
 //! Differs from the published simulators:
 //!
-//! - a duplicate packet is acknowledged again, and a sender that receives nothing goes back by itself:
-//!   both assume a lossless network and would wait for ever after the loss of a last ACK;
+//! - a duplicate packet is acknowledged again, and a sender that receives nothing goes back by
+//!   itself: both assume a lossless network and would wait for ever after the loss of a last ACK;
 //! - the target rate never passes the line rate (in `rdma3` it may, until the next cut);
 //! - an interval of α or of the decrease is counted from the first CNP on and a CNP in the very
 //!   instant of its end counts for the next one;

@@ -39,10 +39,11 @@ choices! {
     pub enum WindowEnd {
         /// Strictly after it (RFC 8257).
         After = "after",
-        /// Strictly after it and not in fast recovery, or fast recovery is left, or the timer ran out
-        /// (FreeBSD now).
+        /// Strictly after it and not in fast recovery, or fast recovery is left, or the timer ran
+        /// out (FreeBSD now).
         AfterOutsideRecovery = "after-outside-recovery",
-        /// Strictly after it, or fast recovery is left, or the timer ran out (FreeBSD of the thesis).
+        /// Strictly after it, or fast recovery is left, or the timer ran out (FreeBSD of the
+        /// thesis).
         AfterOrRecovered = "after-or-recovered",
         /// Strictly after it; a timeout moves the end back to the first missing byte (ns-2).
         AfterRewound = "after-rewound",
@@ -209,8 +210,8 @@ impl Estimate {
         reason = "what the kind of ACK leaves to decide is known to the caller"
     )]
     fn count(&mut self, acked: &Acked) {
-        // What all have in common: an ACK that advances, reports nothing else and leaves the echo as
-        // it was; where whole segments count, of one.
+        // What all have in common: an ACK that advances, reports nothing else and leaves the echo
+        // as it was; where whole segments count, of one.
         let usual = acked.kind == AckKind::Advance
             && acked.delivered == acked.bytes
             && acked.echo == self.echoing;

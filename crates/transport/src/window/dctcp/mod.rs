@@ -165,8 +165,8 @@ pub struct Dctcp {
     cwnd: Cwnd,
     estimate: Estimate,
     reduced: OncePerWindow,
-    /// The window before the last cut for a mark, or the last echo if the reaction to a loss goes by
-    /// that, while the data of that window is in flight.
+    /// The window before the last cut for a mark, or the last echo if the reaction to a loss goes
+    /// by that, while the data of that window is in flight.
     before_mark: Option<u32>,
     /// Whether the last reaction of any kind was to a mark.
     marked_last: bool,

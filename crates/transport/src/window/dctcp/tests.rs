@@ -282,8 +282,8 @@ fn the_window_before_a_mark_is_forgotten_with_its_data() {
     assert_eq!(rule.window(), 2500, "half of the window as it is");
 }
 
-/// The slow start threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark if
-/// `marked`.
+/// The slow start threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark
+/// if `marked`.
 fn after_timeout(name: &str, marked: bool) -> u32 {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();

@@ -1,6 +1,7 @@
-//! A second ODCTCP, slow and plain, written from the thesis and FreeBSD's code: positions never wrap, every sample of
-//! a window of data is kept until it is over, and nothing is taken over from [`Dctcp`](crate::window::Dctcp).
-//! Random operations must leave both with the same window, threshold and α.
+//! A second ODCTCP, slow and plain, written from the thesis and FreeBSD's code: positions never
+//! wrap, every sample of a window of data is kept until it is over, and nothing is taken over from
+//! [`Dctcp`](crate::window::Dctcp). Random operations must leave both with the same window,
+//! threshold and α.
 
 use alloc::vec::Vec;
 
@@ -101,7 +102,8 @@ impl Model {
         cuts
     }
 
-    /// α of all samples: an ACK for more than one segment at which ECE changes has one segment of the state before.
+    /// α of all samples: an ACK for more than one segment at which ECE changes has one segment of
+    /// the state before.
     fn sample(&mut self, sent: u64) {
         let (mut total, mut marked) = (0, 0);
         for Sample { bytes, echo } in self.samples.drain(..) {

@@ -1,13 +1,13 @@
 //! ECN♯'s persistent part as a Tofino chip computes it (section 4).
 //!
 //! The chip compares 32-bit numbers only, lets a packet access each register once, and cannot
-//! divide. So the clock is emulated (Algorithm 2), Algorithm 1 becomes a pipeline of stages that each
-//! own one register, and `pst_interval / count` comes from a table (Algorithm 3, [`Divider`]).
+//! divide. So the clock is emulated (Algorithm 2), Algorithm 1 becomes a pipeline of stages that
+//! each own one register, and `pst_interval / count` comes from a table (Algorithm 3, [`Divider`]).
 //!
 //! All times are in ticks of 1024 ns, and all sums and comparisons are plain 32-bit ones. The clock
-//! wraps every 2^32 ticks = 4398 s; the paper's 4295 s take a tick for a microsecond. Around a wrap a
-//! queue may be marked early, or not until its next packet below the target. A first time above of
-//! tick zero reads as none.
+//! wraps every 2^32 ticks = 4398 s; the paper's 4295 s take a tick for a microsecond. Around a wrap
+//! a queue may be marked early, or not until its next packet below the target. A first time above
+//! of tick zero reads as none.
 //!
 //! Differs from the paper: the table is scaled so that it is right for every interval. Equation (3)
 //! as printed holds for intervals from 509 to 1016 ticks only.
@@ -151,8 +151,8 @@ impl Pipeline {
     }
 }
 
-/// Algorithm 2: ticks in 32 bits from the low 32 bits of a nanosecond clock. The upper ten bits count
-/// how often packets have seen the lower 22 wrap, so 4.295 s without a packet are lost.
+/// Algorithm 2: ticks in 32 bits from the low 32 bits of a nanosecond clock. The upper ten bits
+/// count how often packets have seen the lower 22 wrap, so 4.295 s without a packet are lost.
 #[inline]
 fn clock(low: Access<'_, u32>, high: Access<'_, u32>, now: Time) -> u32 {
     // The chip sees 32 bits of nanoseconds.
@@ -170,9 +170,9 @@ fn clock(low: Access<'_, u32>, high: Access<'_, u32>, now: Time) -> u32 {
 /// Algorithm 3: divides an interval by a count with the chip's math unit, a table of 16 eight-bit
 /// numbers and a shift.
 ///
-/// The leading four bits of the count select an entry, which is shifted by the count's magnitude. The
-/// quotient is never too small before the shift rounds it down, and less than a seventh too large:
-/// at most an eighth for the bits left out, the rest for entries rounded up.
+/// The leading four bits of the count select an entry, which is shifted by the count's magnitude.
+/// The quotient is never too small before the shift rounds it down, and less than a seventh too
+/// large: at most an eighth for the bits left out, the rest for entries rounded up.
 ///
 /// ```
 /// use tidegate_dataplane::mark::ecn_sharp::tofino::Divider;
@@ -191,8 +191,8 @@ pub struct Divider {
 /// The scale of an interval of one tick is −6, the smallest.
 const BIAS: u32 = 6;
 
-/// The largest entry times eight: the scaled interval must not exceed it, so that entries stay below
-/// 2^7.
+/// The largest entry times eight: the scaled interval must not exceed it, so that entries stay
+/// below 2^7.
 const FULL: u64 = 8 * 127;
 
 impl Divider {

@@ -16,9 +16,9 @@ pub(super) type Later = Vec<(Vec<String>, Value)>;
 /// Where a queue or priority group goes: a profile, by content.
 type Wanted<'a> = BTreeMap<Place, (&'a str, &'a Value)>;
 
-/// Chooses for each queue between the profile that it has, changed in place, and one of the fragment. A
-/// profile is changed in place for the largest group of its queues that want the same, if the plan has a word for all of
-/// them. Returns the changes in place.
+/// Chooses for each queue between the profile that it has, changed in place, and one of the
+/// fragment. A profile is changed in place for the largest group of its queues that want the same,
+/// if the plan has a word for all of them. Returns the changes in place.
 pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut Draft) -> Later {
     let (Some(profiles), Some(queues)) = (tables.get("WRED_PROFILE"), tables.get("QUEUE")) else {
         return Vec::new();
@@ -126,8 +126,9 @@ fn free_name(name: &str, users: &BTreeMap<&str, Vec<Place>>) -> String {
     free.expect("there are more numbers than profiles")
 }
 
-/// Keeps the headroom that lossless priority groups have if it is larger or the switch's own to compute, and
-/// raises that of a profile in place if all that use it want the same. Returns what is raised.
+/// Keeps the headroom that lossless priority groups have if it is larger or the switch's own to
+/// compute, and raises that of a profile in place if all that use it want the same. Returns what is
+/// raised.
 pub(super) fn headroom(
     tables: &mut Map<String, Value>,
     before: &Value,
@@ -161,7 +162,8 @@ pub(super) fn headroom(
         let key = format!("{}|{}", place.0, place.1);
         let there = match db.lossless_group(&place.0, place.1) {
             None => continue,
-            // What the switch computes is its own, and a lossless group does not become a lossy one.
+            // What the switch computes is its own, and a lossless group does not become a lossy
+            // one.
             Some(Headroom::OfSwitch) => {
                 let what = format!("the headroom of priority group {} stays the switch's", place.1);
                 draft.keep(xoff.is_some(), what, &place.0);
@@ -206,7 +208,8 @@ pub(super) fn headroom(
     raised
 }
 
-/// Leaves pools without shared headroom without: the groups of other queues would have no part of it.
+/// Leaves pools without shared headroom without: the groups of other queues would have no part of
+/// it.
 fn leave_pools(db: &ConfigDb<'_>, tables: &mut Map<String, Value>) {
     if let Some(pools) = tables.get_mut("BUFFER_POOL").and_then(Value::as_object_mut) {
         for (name, row) in pools {
@@ -243,8 +246,8 @@ fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<Strin
     }
 }
 
-/// Chooses the maps of priorities of each port: those that it has if they lead each lossless queue to a group
-/// of its own number and back, else the same with what is missing.
+/// Chooses the maps of priorities of each port: those that it has if they lead each lossless queue
+/// to a group of its own number and back, else the same with what is missing.
 pub(super) fn priority_maps(tables: &mut Map<String, Value>, before: &Value) {
     let maps = [
         ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),

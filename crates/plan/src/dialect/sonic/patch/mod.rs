@@ -1,5 +1,5 @@
-//! A fragment as a JSON patch of a running configuration: the smallest that has the effect, and none that
-//! protects less without being told to.
+//! A fragment as a JSON patch of a running configuration: the smallest that has the effect, and
+//! none that protects less without being told to.
 
 mod choose;
 mod protection;
@@ -24,9 +24,9 @@ pub struct Patch {
     pub reductions: Vec<String>,
 }
 
-/// A fragment as a patch of a running configuration: what is missing there or differs. Without one, every
-/// row, for a switch that has each table. Larger protection stays unless `allow_reduction`; `unmarked` are
-/// the queues that the plan does not mark.
+/// A fragment as a patch of a running configuration: what is missing there or differs. Without one,
+/// every row, for a switch that has each table. Larger protection stays unless `allow_reduction`;
+/// `unmarked` are the queues that the plan does not mark.
 pub fn patch(
     fragment: &str,
     current: Option<&Value>,
@@ -130,7 +130,8 @@ impl Draft {
         }
     }
 
-    /// Adds a table that is missing, as a whole: a switch has no empty ones. Returns whether it did.
+    /// Adds a table that is missing, as a whole: a switch has no empty ones. Returns whether it
+    /// did.
     fn add_table(&mut self, table: &str, rows: &Map<String, Value>) -> bool {
         if rows.is_empty() || self.after[table].is_object() {
             return false;
@@ -159,8 +160,9 @@ impl Draft {
         }
     }
 
-    /// Makes rows what they should be whose keys may name several ports and queues, which `split` tells. A row
-    /// is taken apart only if its places want different things: two rows must not speak of the same one.
+    /// Makes rows what they should be whose keys may name several ports and queues, which `split`
+    /// tells. A row is taken apart only if its places want different things: two rows must not
+    /// speak of the same one.
     fn places(
         &mut self,
         table: &str,

@@ -1,4 +1,5 @@
-//! Protection that a configuration has: what a change takes away, and which of two values protects more.
+//! Protection that a configuration has: what a change takes away, and which of two values protects
+//! more.
 
 use std::collections::BTreeMap;
 
