@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tidegate::embed::{Custom, Links, Options, Results, Study};
 use tidegate_dataplane::mark::custom::Make;
-use tidegate_lab::sweep::{Ending, Progress};
 use tidegate_report::record::End;
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
+use tidegate_study::sweep::{Ending, Progress};
 
 use crate::error::error;
 use crate::marker::{Failure, Maker};

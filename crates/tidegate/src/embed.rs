@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tidegate_dataplane::mark::custom;
-use tidegate_lab::capture;
-use tidegate_lab::sweep::{Ending, Failure, Memory, Progress, Store, Sweep};
 use tidegate_report::folder::Manifest;
 use tidegate_report::{Folder, Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 use tidegate_sim::run::Status;
+use tidegate_study::capture;
+use tidegate_study::sweep::{Ending, Failure, Memory, Progress, Store, Sweep};
 
 use crate::args::testbed::On;
 use crate::args::{Cli, Command};

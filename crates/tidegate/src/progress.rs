@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tidegate_lab::sweep::{Ending, Progress};
 use tidegate_report::Folder;
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
+use tidegate_study::sweep::{Ending, Progress};
 
 use crate::output::{Output, is_on_terminal};
 use crate::status;

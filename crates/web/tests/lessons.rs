@@ -97,7 +97,7 @@ fn records(text: &str) -> Vec<Record> {
     let one = |experiment: &tidegate_scenario::Experiment| {
         let built = experiment.build().unwrap();
         let outcome = run::run(&built.setup, &AtomicBool::new(false)).unwrap();
-        tidegate_lab::record(experiment, String::new(), &built, &outcome).unwrap()
+        tidegate_study::record(experiment, String::new(), &built, &outcome).unwrap()
     };
     plan.iter().map(one).collect()
 }

@@ -13,8 +13,8 @@ use tidegate_live::testbed::{self, Bed};
 use tidegate_report::Record;
 use tidegate_units::Span;
 
-use crate::sweep::{Done, Failure, Sweep};
 use tidegate_scenario::{Built, Experiment};
+use tidegate_study::sweep::{Done, Failure, Sweep};
 
 pub use file::read_switch;
 pub use plan::{Rig, rig};

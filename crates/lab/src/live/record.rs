@@ -16,8 +16,8 @@ use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use super::plan::port_of;
-use crate::record::{queue, real};
 use tidegate_scenario::{Built, Experiment};
+use tidegate_study::record::{queue, real};
 
 /// The record of an experiment that was run on a testbed.
 pub(super) fn record(
@@ -27,7 +27,7 @@ pub(super) fn record(
     live: &testbed::Outcome,
 ) -> Result<Record, ConfigError> {
     let outcome = outcome(built, live);
-    let mut record = crate::record::record(experiment, command, built, &outcome)?;
+    let mut record = tidegate_study::record::record(experiment, command, built, &outcome)?;
     let counters = &mut record.counters;
     let ports = &live.counters.ports;
     counters.marks = sum(ports.iter().map(|port| &port.marks));

@@ -9,9 +9,9 @@ use tidegate_report::statistics::{P99, Percentile};
 use tidegate_sim::run;
 
 use super::HostNoise;
-use crate::record::{real, record};
-use crate::sweep::Failure;
 use tidegate_scenario::Experiment;
+use tidegate_study::record::{real, record};
+use tidegate_study::sweep::Failure;
 
 /// A number in both worlds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -14,7 +14,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use tidegate_lab::sweep::simulate;
 use tidegate_plan::current::Current;
 use tidegate_plan::evidence::estimate::Against;
 use tidegate_plan::evidence::measure::{Measure, Values};
@@ -24,6 +23,7 @@ use tidegate_plan::marking::{Marking, Ramp};
 use tidegate_plan::{Network, Plan};
 use tidegate_report::Record;
 use tidegate_scenario::{Experiment, Scenario};
+use tidegate_study::sweep::simulate;
 use tidegate_units::{Bytes, Ratio, Rng};
 
 /// Traces that differ in their small flows; intervals are over these.

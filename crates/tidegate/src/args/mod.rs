@@ -15,8 +15,8 @@ use std::str::FromStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use tidegate_lab::Shard;
 use tidegate_report::figures::Titles;
+use tidegate_study::Shard;
 
 use crate::catalogue::{Kind, nearest};
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use tidegate_lab::sweep::{Failure, Sweep};
 use tidegate_report::folder::{self, Manifest};
 use tidegate_report::{Folder, Record};
 use tidegate_scenario::{Experiment, Scenario};
+use tidegate_study::sweep::{Failure, Sweep};
 
 use super::run::folder_lock::{FolderLock, Others};
 use super::run::{self, INTERRUPT, Job, place};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use tidegate_lab::read_scenario;
-use tidegate_lab::reproduce::{Figure, library};
 use tidegate_report::reading;
+use tidegate_reproduce::{Figure, library};
 use tidegate_scenario::{Problem, Scenario};
+use tidegate_study::read_scenario;
 
 use crate::builtin::Builtin;
 

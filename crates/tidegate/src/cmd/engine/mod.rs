@@ -142,7 +142,8 @@ pub(crate) fn run(
         }
         earlier => {
             let most = engine.check().inspect_err(|_| home.remove_unused())?;
-            let shards = tidegate_lab::shard::count(&work.seconds, arguments.chunk_seconds(), most);
+            let shards =
+                tidegate_study::shard::count(&work.seconds, arguments.chunk_seconds(), most);
             State::new(work, shards, earlier)?
         }
     };

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tidegate_lab::files::Embedded;
-use tidegate_lab::read_scenario;
-use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::{Folder, reading};
+use tidegate_reproduce::{Entry, Version, library};
+use tidegate_study::files::Embedded;
+use tidegate_study::read_scenario;
 
 use crate::args::Reproduce;
 use crate::output::{Error, ExitStatus, Output};

@@ -6,10 +6,10 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
-use tidegate_lab::reproduce::{Entry, Version};
-use tidegate_lab::sweep::{self, Failure, Queue, Sweep};
 use tidegate_report::Folder;
+use tidegate_reproduce::{Entry, Version};
 use tidegate_scenario::{Experiment, Scenario};
+use tidegate_study::sweep::{self, Failure, Queue, Sweep};
 
 use super::super::engine::{self, Target, Work};
 use super::super::report::{self, Comparison};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_lab::reproduce::{Finding, Judged, Verdict};
+use tidegate_reproduce::{Finding, Judged, Verdict};
 
 use crate::markdown::{folded, width};
 use crate::output::Paint;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
-use tidegate_lab::capture::{Capture, LIMIT};
 use tidegate_lab::live;
-use tidegate_lab::sweep::{Done, Failure, Sweep};
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
+use tidegate_study::capture::{Capture, LIMIT};
+use tidegate_study::sweep::{Done, Failure, Sweep};
 
 use self::folder_lock::{FolderLock, Others};
 use super::engine::{self, Target, Work};
@@ -476,7 +476,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
-        point: tidegate_lab::record::point(experiment),
+        point: tidegate_study::record::point(experiment),
         replication: experiment.replication,
         seed: experiment.seed.to_string(),
     };
@@ -587,7 +587,7 @@ fn watch_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let thread = std::thread::current();
-        let is_run = |name: &str| name.starts_with(tidegate_lab::sweep::THREADS);
+        let is_run = |name: &str| name.starts_with(tidegate_study::sweep::THREADS);
         match panic.location() {
             Some(place) if thread.name().is_some_and(is_run) => {
                 output::say(&format!("a run panicked at {place}"));

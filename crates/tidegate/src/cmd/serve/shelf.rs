@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use tidegate_lab::reproduce::library;
 use tidegate_report::folder::Folder;
+use tidegate_reproduce::library;
 
 use super::super::reproduce;
 use super::super::run::place;

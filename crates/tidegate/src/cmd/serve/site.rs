@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tidegate_lab::reproduce::library;
 use tidegate_report::folder::Folder;
 use tidegate_report::page::{STYLE, document};
+use tidegate_reproduce::library;
 
 use super::super::report::PAGE;
 use super::answer::{Answer, Policy};

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use tidegate_lab::live::{self, Line};
-use tidegate_lab::sweep;
 use tidegate_scenario::Experiment;
+use tidegate_study::sweep;
 
 use crate::args::testbed::Twin;
 use crate::cmd::run::{INTERRUPT, listen};

@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::read_scenario;
 use tidegate_scenario::{Experiment, Scenario};
+use tidegate_study::read_scenario;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -15,7 +15,7 @@ use super::measurements::{Measurements, NOT_RUN_YET};
 use super::quote;
 use super::trial::Varied;
 use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
-use crate::files::Embedded;
+use tidegate_study::files::Embedded;
 
 /// A figure, and what became of its claims.
 #[derive(Clone, Debug, Serialize)]
@@ -298,7 +298,7 @@ pub(super) fn capitalised(text: &str) -> String {
 pub(super) mod tests {
     use super::*;
 
-    pub(in crate::reproduce) fn finding(value: f64, unit: &'static str) -> Finding {
+    pub(crate) fn finding(value: f64, unit: &'static str) -> Finding {
         Finding {
             claim: "a | b".into(),
             name: Some("mean".into()),

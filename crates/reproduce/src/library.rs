@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tidegate_scenario::{Problem, Scenario};
 
-use crate::files::{Embedded, FILES};
+use tidegate_study::files::{Embedded, FILES};
 
 use super::figure::{Cut, Figure};
 use super::trial::Trial;

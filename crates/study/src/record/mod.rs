@@ -22,7 +22,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use tidegate_scenario::{Built, Coordinate, Experiment};
 
-pub(crate) use tidegate_sim::observe::statistics::{real, weighted_mean};
+pub use tidegate_sim::observe::statistics::{real, weighted_mean};
 
 /// The record of an experiment that was built and run. `command` repeats it alone.
 pub fn record(
@@ -231,7 +231,8 @@ fn name(link: LinkId, built: &Built) -> String {
     name.unwrap_or_else(|| format!("link {}", link.0))
 }
 
-pub(crate) fn queue(port: String, seen: &ObservedQueue) -> Queue {
+/// What was seen of a queue.
+pub fn queue(port: String, seen: &ObservedQueue) -> Queue {
     Queue {
         port,
         queue: seen.queue.0,

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{Claim, Published, Side, Take};
-use crate::reproduce::figure::Wrong;
-use crate::reproduce::number::Number;
-use crate::reproduce::region::Region;
+use crate::figure::Wrong;
+use crate::number::Number;
+use crate::region::Region;
 
 /// Refuses a claim that anything satisfies, that nothing does, or that no difference satisfies
 /// although the paper claims one.

@@ -1,5 +1,4 @@
-//! Puts all scenario files into the library, by their paths below `scenarios`: a link to the folder
-//! of the workspace, which becomes one of the crate's own where that is published.
+//! Embeds all scenario files of the workspace, by their paths below `scenarios`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +6,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let root = Path::new(&manifest).join("scenarios");
+    let root = Path::new(&manifest).join("../../scenarios");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();
     collect(&root, &mut files)?;

@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use tidegate_lab::reproduce::measurements::{Answer, Runs};
-use tidegate_lab::reproduce::verdict::{Verdict, has_direction};
-use tidegate_lab::reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
-use tidegate_lab::sweep::simulate;
 use tidegate_report::Record;
+use tidegate_reproduce::measurements::{Answer, Runs};
+use tidegate_reproduce::verdict::{Verdict, has_direction};
+use tidegate_reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
 use tidegate_scenario::{Experiment, Scenario};
+use tidegate_study::sweep::simulate;
 
 /// Nobody asks these runs to stop.
 static NEVER: AtomicBool = AtomicBool::new(false);
