@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use tidegate_report::format::Prefix;
+use tidegate_results::format::Prefix;
 use tidegate_units::{Bytes, Ratio, Span};
 
 /// What a queue is marked at.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tidegate::embed::{Custom, Links, Options, Results, Study};
 use tidegate_dataplane::mark::custom::Make;
-use tidegate_report::record::End;
+use tidegate_results::record::End;
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
 use tidegate_study::sweep::{Ending, Progress};
@@ -243,7 +243,7 @@ impl RunResult {
     /// that repeats it.
     #[getter]
     fn runs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let run = |record: &tidegate_report::Record| {
+        let run = |record: &tidegate_results::Record| {
             let of = &record.run;
             let run = PyDict::new(py);
             run.set_item("id", &of.id)?;

@@ -17,10 +17,10 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use tidegate::embed::{Results, names_like};
-use tidegate_report::Record;
 use tidegate_report::export::{
     Cells, FLOWS, Field, LINKS, ORIGIN, Origin, PROBES, QUEUES, SERIES, TRACE, queue_rows, samples,
 };
+use tidegate_results::Record;
 
 use crate::error::error;
 

@@ -6,11 +6,11 @@
     reason = "places on a page: a float has more digits than a screen, and equal ones are copies"
 )]
 
-use tidegate_report::Record;
 use tidegate_report::page::{in_numeric_order, swept_title, swept_value, thin};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, break_at_gaps};
-use tidegate_report::record::{Class, Distribution, Quantity, Setting};
-use tidegate_report::statistics::{Interval, mean, student};
+use tidegate_results::Record;
+use tidegate_results::record::{Class, Distribution, Quantity, Setting};
+use tidegate_results::statistics::{Interval, mean, student};
 
 use super::claim::{Claim, Published};
 use super::figure::{CdfOf, Draws, Figure, Plot};
@@ -393,7 +393,7 @@ fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_report::record::{Counters, Flow};
+    use tidegate_results::record::{Counters, Flow};
 
     use super::super::library;
     use super::*;

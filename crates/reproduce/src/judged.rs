@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 
 use serde::Serialize;
-use tidegate_report::Record;
-use tidegate_report::format;
 use tidegate_report::gallery::{NOT_RUN, Row, Shown};
+use tidegate_results::Record;
+use tidegate_results::format;
 
 use super::chart;
 use super::figure::Figure;

@@ -8,12 +8,12 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 use serde::{Deserialize, Serialize, Serializer};
-use tidegate_report::Record;
-use tidegate_report::record::{
+use tidegate_results::Record;
+use tidegate_results::record::{
     Class, Decisions, Flow, PortFlows, Quantity, Trace, TraceEvent, Traced,
 };
-use tidegate_report::statistics::{Interval, mean};
-use tidegate_report::summary::{self, Metric};
+use tidegate_results::statistics::{Interval, mean};
+use tidegate_results::summary::{self, Metric};
 use tidegate_sim::observe::max_min;
 use tidegate_units::Ratio;
 
@@ -871,7 +871,7 @@ mod tests {
     fn active_flows_are_taken_from_quantiles() {
         let seen = PortFlows {
             port: "leaf0>host0".to_owned(),
-            active: tidegate_report::record::Distribution {
+            active: tidegate_results::record::Distribution {
                 mean: 2.5,
                 max: 40.0,
                 quantiles: vec![(0.5, 0.0), (0.9, 4.0), (0.99, 20.0), (1.0, 40.0)],
@@ -888,7 +888,7 @@ mod tests {
                 "id": "", "label": "", "point": [], "replication": 0, "seed": "1", "fingerprint": "",
                 "command": "", "end": { "reason": "finished" }, "ended_at_ps": 0,
             },
-            "counters": tidegate_report::record::Counters::default(),
+            "counters": tidegate_results::record::Counters::default(),
             "queues": [],
             "links": [],
         });
@@ -900,7 +900,7 @@ mod tests {
         // A port that saw nothing changes no part of decisions.
         let idle = PortFlows {
             port: "leaf0>host1".to_owned(),
-            active: tidegate_report::record::Distribution::default(),
+            active: tidegate_results::record::Distribution::default(),
             decisions: Some(Decisions { both: 0, only_ideal: 0, only_scheme: 0, neither: 0 }),
         };
         record.port_flows = vec![seen, idle];

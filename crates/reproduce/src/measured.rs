@@ -1,8 +1,8 @@
 //! What the runs of a figure have for a claim: a number for each of its points.
 
 use serde::{Deserialize, Serialize};
-use tidegate_report::Record;
-use tidegate_report::statistics::{Interval, mean, student};
+use tidegate_results::Record;
+use tidegate_results::statistics::{Interval, mean, student};
 
 use super::claim::{Claim, Published, Take};
 use super::number::Number;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tidegate_report::{Record, reading};
+use tidegate_report::reading;
+use tidegate_results::Record;
 
 use super::claim::Claim;
 use super::library::{self, Entry, Version};

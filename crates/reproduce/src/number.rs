@@ -41,7 +41,7 @@ impl Number {
         Self { value, text }
     }
 
-    /// The unit that it was written in as [`tidegate_report::format`] shows it, which is empty
+    /// The unit that it was written in as [`tidegate_results::format`] shows it, which is empty
     /// without one, and how many units of the International System that is.
     pub fn written_in(&self) -> (&'static str, f64) {
         unit(split(&self.text).1).unwrap_or(("", 1.0))

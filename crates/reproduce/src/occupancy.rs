@@ -1,7 +1,7 @@
 //! How much a port holds over time, all of its queues together.
 
-use tidegate_report::record::{Quantity, Series, Trace};
-use tidegate_report::statistics::{Percentile, mean};
+use tidegate_results::record::{Quantity, Series, Trace};
+use tidegate_results::statistics::{Percentile, mean};
 use tidegate_units::Ratio;
 
 use super::pattern;

@@ -10,7 +10,7 @@
 //! difference that it is on. A smaller one has none, as the paper's own number may be chance.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use tidegate_report::statistics::student;
+use tidegate_results::statistics::student;
 
 use super::claim::{Published, Side};
 use super::number::Number;

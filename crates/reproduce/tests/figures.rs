@@ -7,10 +7,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use tidegate_report::Record;
 use tidegate_reproduce::measurements::{Answer, Runs};
 use tidegate_reproduce::verdict::{Verdict, has_direction};
 use tidegate_reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
+use tidegate_results::Record;
 use tidegate_scenario::{Experiment, Scenario};
 use tidegate_study::sweep::simulate;
 

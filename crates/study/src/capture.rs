@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use tidegate_report::Record;
-use tidegate_report::record::End;
+use tidegate_results::Record;
+use tidegate_results::outcome::record;
+use tidegate_results::record::End;
 use tidegate_scenario::{Built, Experiment, Problem};
 use tidegate_sim::LinkId;
 use tidegate_sim::capture::LinkCapture;
 use tidegate_sim::run::{self, Status};
 use tidegate_units::Time;
 
-use crate::record::record;
 use crate::sweep::Failure;
 
 /// Packets of a capture, unless another limit is given: about a gigabyte.

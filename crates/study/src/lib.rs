@@ -16,11 +16,9 @@
 
 pub mod capture;
 pub mod files;
-pub mod record;
 pub mod shard;
 pub mod sweep;
 mod trace;
 
 pub use files::read_scenario;
-pub use record::record;
 pub use shard::Shard;

@@ -4,16 +4,15 @@
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_report::Record;
-use tidegate_report::record::{TraceEvent, Traced};
+use tidegate_results::Record;
+use tidegate_results::outcome::record;
+use tidegate_results::record::{TraceEvent, Traced};
 use tidegate_scenario::{Built, Experiment};
 use tidegate_sim::observe::Sampling;
 use tidegate_sim::run::{self, Status};
 use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{ConfigError, QueueId};
-
-use crate::record::record;
 
 /// Runs an experiment with a trace of the flow of this number.
 pub(crate) fn run(

@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tidegate_dataplane::mark::custom;
+use tidegate_report::Folder;
 use tidegate_report::folder::Manifest;
-use tidegate_report::{Folder, Record, Summary};
+use tidegate_results::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 use tidegate_sim::run::Status;
 use tidegate_study::capture;

@@ -5,8 +5,8 @@
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
-use tidegate_report::Summary;
-use tidegate_report::record::Record;
+use tidegate_results::Summary;
+use tidegate_results::record::Record;
 use tidegate_scenario::Scenario;
 use tidegate_sim::run;
 use tidegate_web::answer;
@@ -97,7 +97,7 @@ fn records(text: &str) -> Vec<Record> {
     let one = |experiment: &tidegate_scenario::Experiment| {
         let built = experiment.build().unwrap();
         let outcome = run::run(&built.setup, &AtomicBool::new(false)).unwrap();
-        tidegate_study::record(experiment, String::new(), &built, &outcome).unwrap()
+        tidegate_results::outcome::record(experiment, String::new(), &built, &outcome).unwrap()
     };
     plan.iter().map(one).collect()
 }

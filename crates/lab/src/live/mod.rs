@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_live::testbed::{self, Bed};
-use tidegate_report::Record;
+use tidegate_results::Record;
 use tidegate_units::Span;
 
 use tidegate_scenario::{Built, Experiment};

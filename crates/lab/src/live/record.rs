@@ -9,15 +9,16 @@ use std::iter;
 
 use tidegate_live::switch::ObservedPort;
 use tidegate_live::testbed::{self, FlowResult, Progress};
-use tidegate_report::Record;
-use tidegate_report::record::{Link, Quantity, Series, Trace};
+use tidegate_results::Record;
+use tidegate_results::outcome;
+use tidegate_results::record::{Link, Quantity, Series, Trace};
 use tidegate_sim::observe::Observations;
+use tidegate_sim::observe::statistics::real;
 use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use super::plan::port_of;
 use tidegate_scenario::{Built, Experiment};
-use tidegate_study::record::{queue, real};
 
 /// The record of an experiment that was run on a testbed.
 pub(super) fn record(
@@ -26,8 +27,8 @@ pub(super) fn record(
     built: &Built,
     live: &testbed::Outcome,
 ) -> Result<Record, ConfigError> {
-    let outcome = outcome(built, live);
-    let mut record = tidegate_study::record::record(experiment, command, built, &outcome)?;
+    let outcome = simulated(built, live);
+    let mut record = outcome::record(experiment, command, built, &outcome)?;
     let counters = &mut record.counters;
     let ports = &live.counters.ports;
     counters.marks = sum(ports.iter().map(|port| &port.marks));
@@ -44,7 +45,7 @@ pub(super) fn record(
             continue;
         };
         if observe.ports.has(link) {
-            let queues = seen.queues.iter().map(|seen| queue(name.clone(), seen));
+            let queues = seen.queues.iter().map(|seen| outcome::queue(name.clone(), seen));
             record.queues.extend(queues);
         }
         if observe.links.has(link) {
@@ -91,7 +92,7 @@ fn series(progress: &Progress) -> Series {
 }
 
 /// What the simulator would say of the same flows.
-fn outcome(built: &Built, live: &testbed::Outcome) -> Outcome {
+fn simulated(built: &Built, live: &testbed::Outcome) -> Outcome {
     let flows = built.setup.flows.iter().zip(&live.flows);
     let flows: Vec<_> = flows.map(|(flow, result)| of_flow(flow, result)).collect();
     let count = |is: fn(&FlowResult) -> bool| live.flows.iter().filter(|flow| is(flow)).count();

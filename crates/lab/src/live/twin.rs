@@ -3,14 +3,15 @@
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use tidegate_report::Record;
-use tidegate_report::record::{Distribution, End};
-use tidegate_report::statistics::{P99, Percentile};
+use tidegate_results::Record;
+use tidegate_results::outcome::record;
+use tidegate_results::record::{Distribution, End};
+use tidegate_results::statistics::{P99, Percentile};
+use tidegate_sim::observe::statistics::real;
 use tidegate_sim::run;
 
 use super::HostNoise;
 use tidegate_scenario::Experiment;
-use tidegate_study::record::{real, record};
 use tidegate_study::sweep::Failure;
 
 /// A number in both worlds.
@@ -81,7 +82,7 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
         add(format!("{name} mean, KB"), kilobytes(live_bytes.mean), kilobytes(sim_bytes.mean));
         let [live_p95, sim_p95] = [live_bytes, sim_bytes].map(|bytes| quantile(bytes, 0.95));
         add(format!("{name} p95, KB"), live_p95.and_then(kilobytes), sim_p95.and_then(kilobytes));
-        let marks = |queue: &tidegate_report::record::Queue| {
+        let marks = |queue: &tidegate_results::record::Queue| {
             let marks: u64 = queue.marks.values().sum();
             Some(100.0 * real(marks) / real(queue.sent.max(1)))
         };

@@ -1,7 +1,7 @@
 //! Numbers with their intervals, written with no more digits than these allow.
 
-use tidegate_report::format::Prefix;
-use tidegate_report::statistics::{Interval, mean, student};
+use tidegate_results::format::Prefix;
+use tidegate_results::statistics::{Interval, mean, student};
 
 use super::measure::{Better, Measure};
 
@@ -59,7 +59,7 @@ fn three_digits(value: f64) -> String {
     if value.fract() == 0.0 {
         return format!("{value:.0}");
     }
-    tidegate_report::format::three_digits(value)
+    tidegate_results::format::three_digits(value)
 }
 
 /// What a value is divided by, and the unit then.

@@ -1,8 +1,8 @@
 //! What is measured of a run: one number each.
 
 use tidegate_dataplane::DropReason;
-use tidegate_report::record::{Class, Flow, Record};
-use tidegate_report::summary;
+use tidegate_results::record::{Class, Flow, Record};
+use tidegate_results::summary;
 use tidegate_units::{Bytes, choices};
 
 use crate::network::Network;
@@ -136,7 +136,7 @@ fn throughput(record: &Record, large: Bytes) -> Option<f64> {
         Some(bytes as f64 * 8e12 / flow.fct_ps.filter(|&time| time > 0)? as f64)
     });
     let rates: Vec<f64> = rates.collect();
-    tidegate_report::statistics::mean(&rates)
+    tidegate_results::statistics::mean(&rates)
 }
 
 /// In percent, of all links together.
@@ -144,11 +144,11 @@ fn paused(record: &Record) -> Option<f64> {
     let shares = record.links.iter().map(|link| 100.0 * link.paused);
     // A link that was watched for no time has none.
     let paused: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
-    tidegate_report::statistics::mean(&paused)
+    tidegate_results::statistics::mean(&paused)
 }
 
 fn queue(record: &Record) -> Option<f64> {
-    let p99 = |queue: &tidegate_report::record::Queue| {
+    let p99 = |queue: &tidegate_results::record::Queue| {
         let mut quantiles = queue.bytes.quantiles.iter();
         let reached = quantiles.find(|(probability, _)| *probability >= 0.99);
         reached.map(|&(_, value)| value)
@@ -168,7 +168,7 @@ pub fn dropped_for_marks(record: &Record) -> f64 {
 pub fn small_mean(record: &Record, sources: &[u32]) -> Option<f64> {
     let small = of_sources(record, sources).filter(|flow| flow.class == Class::Small);
     let times: Vec<f64> = small.filter_map(|flow| Some(flow.fct_ps? as f64 / 1e12)).collect();
-    tidegate_report::statistics::mean(&times)
+    tidegate_results::statistics::mean(&times)
 }
 
 /// The part of the flows of these sources that waited for a retransmission timeout, in percent.
@@ -177,7 +177,7 @@ pub fn with_timeouts(record: &Record, sources: &[u32]) -> Option<f64> {
         0 => 0.0,
         _ => 100.0,
     });
-    tidegate_report::statistics::mean(&waited.collect::<Vec<f64>>())
+    tidegate_results::statistics::mean(&waited.collect::<Vec<f64>>())
 }
 
 fn of_sources<'a>(record: &'a Record, sources: &'a [u32]) -> impl Iterator<Item = &'a Flow> {

@@ -14,7 +14,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use tidegate_report::record::Record;
+use tidegate_results::record::Record;
 use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Rate, Ratio, Setting, Span};
 

@@ -113,7 +113,7 @@ fn verdicts(evidence: &Evidence) -> Vec<String> {
             let (divisor, unit) = scaled("B", longest);
             format!(
                 "; the longest held {} {unit}",
-                tidegate_report::format::three_digits(longest / divisor)
+                tidegate_results::format::three_digits(longest / divisor)
             )
         });
         return vec![

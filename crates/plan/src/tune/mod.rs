@@ -14,7 +14,7 @@ pub mod within;
 
 pub use page::{json, sheet};
 
-use tidegate_report::statistics::mean;
+use tidegate_results::statistics::mean;
 
 use crate::evidence::estimate::{Against, Estimate, Outcome};
 use crate::evidence::measure::{Measure, Values};

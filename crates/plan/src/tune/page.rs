@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
 use tidegate_report::sheet::{Part, Row as Cells, Sheet};
-use tidegate_report::statistics::mean;
+use tidegate_results::statistics::mean;
 use tidegate_units::Setting;
 
 use super::vary::{Quantity, Vary};
@@ -85,7 +85,7 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
 fn untested(tuning: &Tuning, found: &Found) -> Vec<String> {
     let longest = found.longest.map(|longest| {
         let (divisor, unit) = scaled("B", longest);
-        let length = tidegate_report::format::three_digits(longest / divisor);
+        let length = tidegate_results::format::three_digits(longest / divisor);
         format!("the longest queue held {length} {unit}, and no packet was marked")
     });
     let longest = longest.unwrap_or_else(|| "no packet was marked".to_owned());

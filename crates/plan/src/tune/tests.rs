@@ -1,4 +1,4 @@
-use tidegate_report::record::Record;
+use tidegate_results::record::Record;
 use tidegate_scenario::Scenario;
 
 use super::*;
@@ -65,7 +65,7 @@ fn record(us: f64, drops: u64) -> Record {
         "queues": [], "links": [],
     }))
     .unwrap();
-    record.flows.push(tidegate_report::record::Flow {
+    record.flows.push(tidegate_results::record::Flow {
         number: 0,
         name: String::new(),
         source: 0,
@@ -73,7 +73,7 @@ fn record(us: f64, drops: u64) -> Record {
         dst: 1,
         service: 0,
         bytes: Some(1_000),
-        class: tidegate_report::record::Class::Small,
+        class: tidegate_results::record::Class::Small,
         counts: true,
         start_ps: 0,
         fct_ps: Some(fct),

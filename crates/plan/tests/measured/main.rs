@@ -21,7 +21,7 @@ use tidegate_plan::evidence::measured::{TAIL, THROUGHPUT};
 use tidegate_plan::evidence::{Marks, Trial, Variant};
 use tidegate_plan::marking::{Marking, Ramp};
 use tidegate_plan::{Network, Plan};
-use tidegate_report::Record;
+use tidegate_results::Record;
 use tidegate_scenario::{Experiment, Scenario};
 use tidegate_study::sweep::simulate;
 use tidegate_units::{Bytes, Ratio, Rng};

@@ -72,9 +72,10 @@ impl Cells {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_results::record::{Link, Quantity, Series, Trace};
+
     use super::*;
     use crate::export::{FLOWS, LINKS, Origin, SERIES, samples};
-    use crate::record::{Link, Quantity, Series, Trace};
 
     #[test]
     fn texts_are_kept_one_by_one() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::summary::{Estimate, Point, Summary};
+use tidegate_results::summary::{Estimate, Point, Summary};
 
 const BEFORE: [&str; 3] = ["point", "label", "runs"];
 const AFTER: [&str; 13] = [
@@ -81,9 +81,10 @@ fn number(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_results::record::Setting;
+    use tidegate_results::summary::{Better, Method, Metric, Relative};
+
     use super::*;
-    use crate::record::Setting;
-    use crate::summary::{Better, Method, Metric, Relative};
 
     fn point(label: &str, key: &str, estimates: [Option<Estimate>; 2]) -> Point {
         let setting =

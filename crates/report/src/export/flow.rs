@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
+use tidegate_results::record::{Class, Flow};
 
 use super::cells::Cells;
 use super::origin::Origin;
 use super::table::{Cell, FLOWS_OF_RUN, Field, Malformed, Reader, Writer, field};
-use crate::record::{Class, Flow};
 
 /// The columns of `flows.parquet`.
 pub const FLOWS: &[Field<Flow>] = &[

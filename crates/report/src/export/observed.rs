@@ -1,7 +1,8 @@
 //! The observed queues and links of a run as tables: in files they stand in `run.json`.
 
+use tidegate_results::record::{Distribution, Link, Queue};
+
 use super::table::{Field, field};
-use crate::record::{Distribution, Link, Queue};
 
 /// The columns of the table of links.
 pub const LINKS: &[Field<Link>] = &[

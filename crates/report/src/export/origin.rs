@@ -10,11 +10,11 @@ use parquet::errors::ParquetError;
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
+use tidegate_results::record::Run;
 
 use super::cells::Cells;
 use super::table::Malformed;
 use super::words::Words;
-use crate::record::Run;
 
 /// The first columns of every table: their names, types and meanings. After them comes one for each
 /// swept key.

@@ -1,10 +1,10 @@
 //! `probes.parquet`: one row for each answered probe.
 
 use bytes::Bytes;
+use tidegate_results::record::Probe;
 
 use super::origin::Origin;
 use super::table::{Field, Malformed, ROWS_OF_RUN, Reader, Writer, field};
-use crate::record::Probe;
 
 /// The columns of `probes.parquet`.
 pub const PROBES: &[Field<Probe>] = &[

@@ -6,10 +6,10 @@
 use bytes::Bytes;
 use parquet::data_type::ByteArray;
 use serde::{Deserialize, Serialize};
+use tidegate_results::record::{Quantity, Series, Trace};
 
 use super::origin::Origin;
 use super::table::{Field, GROUP, Malformed, ROWS_OF_RUN, Reader, Writer, field};
-use crate::record::{Quantity, Series, Trace};
 
 /// The columns of `series.parquet`.
 pub const SERIES: &[Field<Sample>] = &[

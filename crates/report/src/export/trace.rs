@@ -3,11 +3,11 @@
 
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
+use tidegate_results::record::{TraceEvent, Traced};
 
 use super::cells::Cells;
 use super::origin::Origin;
 use super::table::{Cell, Field, Malformed, ROWS_OF_RUN, Reader, Word, Writer, field};
-use crate::record::{TraceEvent, Traced};
 
 /// The columns of `trace.parquet`.
 pub const TRACE: &[Field<TraceEvent>] = &[

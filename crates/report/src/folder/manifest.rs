@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use tidegate_results::record::Setting;
 
 use super::disk;
 use super::error::Error;
-use crate::record::Setting;
 
 /// Everything that is needed to make the results again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,8 +32,8 @@ pub use error::{Error, Found};
 pub use manifest::{Manifest, Planned, without_places};
 
 use crate::export::csv;
-use crate::record::Record;
-use crate::summary::Summary;
+use tidegate_results::record::Record;
+use tidegate_results::summary::Summary;
 
 /// The format of the files. It changes when a reader of the old one would misunderstand the new
 /// one.

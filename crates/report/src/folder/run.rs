@@ -8,13 +8,13 @@ use std::{fs, io};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use tidegate_results::record::Record;
 use twox_hash::XxHash64;
 
 use super::disk::{self, Create};
 use super::error::Error;
 use super::{FORMAT, check_format};
 use crate::export::{self, Origin};
-use crate::record::Record;
 
 const RUN: &str = "run.json";
 const FLOWS: &str = "flows.parquet";

@@ -2,9 +2,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tidegate_results::record::{Class, Counters, End, Flow, Run, Series};
+use tidegate_results::statistics::Percentile;
+
 use super::*;
-use crate::record::{Class, Counters, End, Flow, Run, Series};
-use crate::statistics::Percentile;
 
 fn record(id: &str) -> Record {
     Record {
@@ -28,7 +29,7 @@ fn record(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
-        briefs: crate::Briefs::default(),
+        briefs: tidegate_results::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::Panel;
 use super::budget::COMMANDS;
-use crate::format::rounded;
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
 
 /// The data of a page, safe inside a script element.
@@ -103,6 +102,25 @@ fn line_value(line: &Line, own_x: bool) -> Value {
     value
 }
 
+/// The nearest number with six digits: enough for any chart, and short in a file.
+fn rounded(value: f64) -> f64 {
+    if !value.is_finite() {
+        return f64::NAN;
+    }
+    if value == 0.0 {
+        return 0.0;
+    }
+    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the
+    // last division.
+    let places = 5 - value.abs().log10().floor() as i32;
+    let power = 10_f64.powi(places.abs());
+    match places {
+        0..=22 => (value * power).round() / power,
+        -22..0 => (value / power).round() * power,
+        _ => format!("{value:.5e}").parse().unwrap_or(value),
+    }
+}
+
 /// A number in few characters; `null` if it is not one.
 fn number(value: f64) -> Value {
     let value = rounded(value);
@@ -126,5 +144,39 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Curves => "curves",
         Kind::Dots => "dots",
         Kind::Trace => "trace",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_keeps_six_digits() {
+        assert!((rounded(123.456_789) - 123.457).abs() < 1e-12);
+        let written = |value: f64| format!("{value:.5e}").parse::<f64>().unwrap();
+        for value in [
+            1.0,
+            -1.0,
+            0.1,
+            0.3,
+            999_999.4,
+            999_999.6,
+            1_000_000.0,
+            123_456_789.0,
+            1e-6,
+            1.5e-12,
+            6.02e23,
+            4e-9,
+            2_f64.powi(60),
+            -0.000_123_456_78,
+            1e-300,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+        ] {
+            assert_eq!(rounded(value).to_bits(), written(value).to_bits(), "{value:e}");
+        }
+        assert_eq!(rounded(-0.0).to_bits(), 0, "no sign");
+        assert!(rounded(f64::INFINITY).is_nan());
     }
 }

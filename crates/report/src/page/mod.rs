@@ -24,8 +24,8 @@ use std::fmt::Write;
 use crate::folder::Manifest;
 use crate::html::escaped;
 use crate::plot::Chart;
-use crate::record::{Record, Setting};
-use crate::summary::Summary;
+use tidegate_results::record::{Record, Setting};
+use tidegate_results::summary::Summary;
 
 pub use order::in_numeric_order;
 pub use section::{Facet, Panel, Section};

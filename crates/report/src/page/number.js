@@ -1,4 +1,4 @@
-// Numbers with units, and axes. The same rules as format.rs and plot/scale.rs; tests/page/numbers.json has the cases.
+// Numbers with units, and axes. The same rules as format.rs and plot/scale.rs; numbers.json has the cases.
 
 // Steps of a thousand. Seconds go down from one, everything else goes up.
 const STEPS = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'K'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];

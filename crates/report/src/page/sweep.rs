@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use tidegate_results::record::{Record, Setting};
+use tidegate_results::summary::{self, Point, Summary};
 use tidegate_units::{Rate, Size, Span};
 
 use super::order::in_numeric_order;
-use crate::record::{Record, Setting};
-use crate::summary::{self, Point, Summary};
 
 /// The points of a summary as lines of a chart.
 pub(super) struct Sweep {
@@ -355,7 +355,7 @@ mod tests {
                     "replication": seed.parse::<u32>().unwrap(), "seed": seed, "fingerprint": "",
                     "command": folder, "end": { "reason": "finished" }, "ended_at_ps": 0,
                 },
-                "counters": crate::record::Counters::default(),
+                "counters": tidegate_results::record::Counters::default(),
                 "queues": [],
                 "links": [],
             });

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
+use tidegate_results::format::Prefix;
+use tidegate_results::record::{End, Run};
+use tidegate_results::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
+
 use super::budget::ROWS;
 use super::sweep::{Row, Sweep};
-use crate::format::Prefix;
 use crate::html::escaped;
-use crate::record::{End, Run};
-use crate::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
 
 /// Why numbers should not be trusted: each reason once, with where it holds. Reasons that differ in
 /// their numbers only are one, shown with the first's.

@@ -1,7 +1,8 @@
 //! Where values lie on an axis, and which of them are labelled.
 
+use tidegate_results::format::{Prefix, with_step};
+
 use super::{Axis, Scale};
-use crate::format::{Prefix, with_step};
 
 /// An axis laid out over the values that it has to show.
 #[derive(Clone, Debug, PartialEq)]

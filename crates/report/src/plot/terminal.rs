@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
+use tidegate_results::format::{Prefix, quantity};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::layout::{along_scale, value_scale};
 use super::palette::COLOURS;
 use super::scale::AxisScale;
 use super::{Chart, Kind, Line, Scale};
-use crate::format::{Prefix, quantity};
 
 /// Whether to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

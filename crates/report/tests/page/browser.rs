@@ -7,14 +7,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tidegate_report::{Page, Summary};
+use tidegate_report::Page;
+use tidegate_results::Summary;
 
 use super::sample;
 
 const STEPS: &str = include_str!("browser.js");
 /// What the page writes numbers with, and what they should look like.
 const WRITER: &str = include_str!("../../src/page/number.js");
-const NUMBERS: &str = include_str!("numbers.json");
+const NUMBERS: &str = include_str!("../../../results/tests/numbers.json");
 
 /// Opens a page, runs the steps and returns the lines that they wrote.
 fn seen(name: &str, page: &str) -> Vec<String> {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tidegate_report::gallery::{Headlines, NOT_RUN, Row, Shown};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
-use tidegate_report::{Gallery, Page, Summary};
+use tidegate_report::{Gallery, Page};
+use tidegate_results::Summary;
 
 use super::browser::{begun, between};
 use super::sample;

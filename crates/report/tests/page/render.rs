@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tidegate_report::Page;
 use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::Manifest;
-use tidegate_report::record::Record;
-use tidegate_report::{Page, Summary};
+use tidegate_results::Summary;
+use tidegate_results::record::Record;
 
 use super::sample;
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use tidegate_report::folder::{Manifest, Planned};
-use tidegate_report::record::{
+use tidegate_results::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
     Setting, Trace,
 };
-use tidegate_report::statistics::Percentile;
+use tidegate_results::statistics::Percentile;
 
 /// Schemes with how long they make small flows wait, and how much large ones lose.
 pub(super) const SCHEMES: [(&str, f64, f64); 7] = [
@@ -163,7 +163,7 @@ fn record(
             .collect(),
         series: series(&mut chance, delay),
         flows,
-        briefs: tidegate_report::Briefs::default(),
+        briefs: tidegate_results::Briefs::default(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The reference names every column, with its type and what it means.
 
 use tidegate_report::export::{FLOWS, Field, LINKS, ORIGIN, PROBES, QUEUES, SERIES, TRACE};
-use tidegate_report::record::Quantity;
-use tidegate_report::summary::Metric;
+use tidegate_results::record::Quantity;
+use tidegate_results::summary::Metric;
 
 const REFERENCE: &str = include_str!("../../../../docs/reference/results.md");
 

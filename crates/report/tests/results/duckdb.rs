@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tidegate_report::Folder;
-use tidegate_report::record::Record;
+use tidegate_results::record::Record;
 
 use crate::sample::{awkward, empty, manifest, scratch};
 
@@ -201,7 +201,7 @@ fn another_program_reads_the_summary() {
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     let mut record = awkward("a");
     record.run.label = "a, \"quoted\"\nlabel".to_owned();
-    let summary = tidegate_report::Summary::new(&[record], None);
+    let summary = tidegate_results::Summary::new(&[record], None);
     folder.write_summary(&summary).unwrap();
     let rows = run(SUMMARY_READER, &path.join("summary.csv"));
     let estimates = summary.metrics.iter().zip(&summary.points[0].estimates);
@@ -255,7 +255,7 @@ fn the_documented_query_does_not_mix_the_points_of_a_sweep() {
         record.run.seed.clone_from(&run.seed);
         let pattern = awkward("x").flows[0].clone();
         record.flows = (1..=100)
-            .map(|us| tidegate_report::record::Flow {
+            .map(|us| tidegate_results::record::Flow {
                 fct_ps: Some((us + if place < 2 { 0 } else { 1_000 }) * 1_000_000),
                 ..pattern.clone()
             })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tidegate_report::Folder;
 use tidegate_report::folder::{Error, Manifest};
-use tidegate_report::record::{Flow, Quantity, Series, Trace};
+use tidegate_results::record::{Flow, Quantity, Series, Trace};
 
 use crate::sample::{awkward, empty, manifest, scratch};
 

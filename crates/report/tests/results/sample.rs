@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tidegate_report::folder::{FORMAT, Manifest, Planned};
-use tidegate_report::record::{
+use tidegate_results::record::{
     Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
     Pauses, PortFlows, Probe, Quantity, Queue, Record, Run, Series, Setting, Trace, TraceEvent,
     Traced,
 };
-use tidegate_report::statistics::Percentile;
+use tidegate_results::statistics::Percentile;
 
 /// A directory of a test's own, empty.
 pub(crate) fn scratch(name: &str) -> PathBuf {
@@ -74,7 +74,7 @@ pub(crate) fn empty(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
-        briefs: tidegate_report::Briefs::default(),
+        briefs: tidegate_results::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),
@@ -158,7 +158,7 @@ pub(crate) fn awkward(id: &str) -> Record {
             event(u64::MAX, Traced::Acked, true),
         ],
         flows: flows(),
-        briefs: tidegate_report::Briefs::default(),
+        briefs: tidegate_results::Briefs::default(),
         probes: probes(),
         series: series(),
     }

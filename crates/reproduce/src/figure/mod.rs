@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
-use tidegate_report::record::Quantity;
+use tidegate_results::record::Quantity;
 use tidegate_scenario::{Problem, Scenario};
 use toml::Spanned;
 

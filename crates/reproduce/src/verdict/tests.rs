@@ -1,5 +1,5 @@
-use tidegate_report::Record;
-use tidegate_report::record::{Class, Counters, Flow};
+use tidegate_results::Record;
+use tidegate_results::record::{Class, Counters, Flow};
 
 use super::super::figure::Figure;
 use super::super::measure::Measure;

@@ -18,16 +18,16 @@ use std::thread;
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
-use tidegate_report::Record;
 use tidegate_report::folder::{self, Folder};
-use tidegate_report::record::End;
+use tidegate_results::Record;
+use tidegate_results::outcome::record;
+use tidegate_results::record::End;
+use tidegate_scenario::{Built, Experiment};
 use tidegate_sim::run::{self, Status};
+use tidegate_units::ConfigError;
 
 use crate::capture::Capture;
-use crate::record::record;
 use crate::trace;
-use tidegate_scenario::{Built, Experiment};
-use tidegate_units::ConfigError;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {

@@ -67,7 +67,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
-        point: crate::record::point(experiment),
+        point: tidegate_results::outcome::point(experiment),
         replication: experiment.replication,
         seed: experiment.seed.to_string(),
     };

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use tidegate_report::Folder;
 use tidegate_report::folder::{self, Manifest};
-use tidegate_report::{Folder, Record};
+use tidegate_results::Record;
 use tidegate_scenario::{Experiment, Scenario};
 use tidegate_study::sweep::{Failure, Sweep};
 

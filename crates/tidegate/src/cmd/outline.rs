@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
-use tidegate_report::format::quantity;
-use tidegate_report::record::Setting;
+use tidegate_results::format::quantity;
+use tidegate_results::record::Setting;
 use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
 use tidegate_sim::observe::statistics::{real, seconds};
 use tidegate_units::{Rate, Span};

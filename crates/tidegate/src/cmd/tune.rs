@@ -13,7 +13,8 @@ use tidegate_plan::tune::vary::Vary;
 use tidegate_plan::tune::within::{Goal, Limit};
 use tidegate_plan::tune::{self, Cell, Ending, Found, PACKET_HOPS, Request, Tuning};
 use tidegate_plan::{Plan, answer};
-use tidegate_report::{Folder, Record, reading};
+use tidegate_report::{Folder, reading};
+use tidegate_results::Record;
 use tidegate_scenario::Scenario;
 use tidegate_units::{Bytes, Setting};
 

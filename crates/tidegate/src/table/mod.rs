@@ -1,8 +1,8 @@
 //! The results as tables that fit the screen.
 
-use tidegate_report::format::Prefix;
 use tidegate_report::page::{self, Group};
-use tidegate_report::summary::{Better, Breakdown, Estimate, Extent, Metric, Rank, Summary};
+use tidegate_results::format::Prefix;
+use tidegate_results::summary::{Better, Breakdown, Estimate, Extent, Metric, Rank, Summary};
 
 use crate::labels;
 use crate::markdown::{folded, width};

@@ -1,8 +1,8 @@
 //! Tables at several widths.
 
-use tidegate_report::format::quantity;
-use tidegate_report::record::Setting;
-use tidegate_report::summary::{Breakdown, Method, Part, Point, Relative};
+use tidegate_results::format::quantity;
+use tidegate_results::record::Setting;
+use tidegate_results::summary::{Breakdown, Method, Part, Point, Relative};
 
 use super::*;
 

@@ -1,8 +1,9 @@
 //! Classes of service: what each got, and what its queues did.
 
+use tidegate_results::summary::{Breakdown, Metric, Part};
+
 use super::{Material, Panel, Section, Stop, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark};
-use crate::summary::{Breakdown, Metric, Part};
 
 /// Classes in one chart.
 const SHOWN: usize = 16;

@@ -1,11 +1,12 @@
 //! Completion times and slowdowns as distributions, by size of flow.
 
+use tidegate_results::Brief;
+use tidegate_results::record::{Class, Record};
+
 use super::super::budget::Room;
 use super::super::thin;
 use super::{Material, Panel, Section, Stop, commands, named};
-use crate::brief::Brief;
 use crate::plot::{Axis, Chart, Kind, Line};
-use crate::record::{Class, Record};
 
 /// The points of all lines together, so that a page stays small.
 const BUDGET: usize = 60_000;

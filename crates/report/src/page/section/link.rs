@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tidegate_results::record::{Link, Record};
+
 use super::{Material, Panel, Section, Stop, commands, heaviest, mean, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark};
-use crate::record::{Link, Record};
 
 const SHOWN: usize = 12;
 

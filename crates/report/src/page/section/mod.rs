@@ -9,12 +9,13 @@ mod result;
 mod time;
 mod trace;
 
+use tidegate_results::record::Record;
+use tidegate_results::summary::Summary;
+
 use super::Page;
 use super::budget::CURVES;
 use super::sweep::Sweep;
 use crate::plot::{Chart, Line, Mark, Origin};
-use crate::record::Record;
-use crate::summary::Summary;
 
 /// Charts that belong together.
 #[derive(Clone, Debug, PartialEq)]

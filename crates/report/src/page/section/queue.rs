@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidegate_results::record::{Distribution, Queue, Record};
+
 use super::super::budget::Room;
 use super::{Facet, Material, Panel, Section, Stop, commands, heaviest, mean, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
-use crate::record::{Distribution, Queue, Record};
 
 /// How many queues get a distribution of their own, and a bar.
 const DISTRIBUTIONS: usize = 6;

@@ -1,8 +1,9 @@
 //! Each metric against the number that was swept, or beside the names of what was.
 
+use tidegate_results::summary::{Estimate, Metric, Point};
+
 use super::{Material, Panel, Section, slug};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, break_at_gaps};
-use crate::summary::{Estimate, Metric, Point};
 
 /// Values that differ by more than this are drawn with equal steps for equal ratios.
 const WIDE: f64 = 40.0;

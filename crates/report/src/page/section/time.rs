@@ -1,9 +1,10 @@
 //! What was sampled again and again: queues, windows, rates over time.
 
+use tidegate_results::record::{Quantity, Record, Trace};
+
 use super::super::thin::{self, Thinned};
 use super::{Facet, Material, Panel, Section, Stop, named};
 use crate::plot::{Axis, Chart, Kind, Line, Origin};
-use crate::record::{Quantity, Record, Trace};
 
 /// The points of all lines together, so that a page stays small.
 const BUDGET: usize = 100_000;

@@ -1,8 +1,9 @@
 //! The time–sequence diagram of a traced flow, one for each setting.
 
+use tidegate_results::record::{Record, TraceEvent, Traced};
+
 use super::{Facet, Material, Panel, Section, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
-use crate::record::{Record, TraceEvent, Traced};
 
 /// The events of all charts together, so that a page stays small.
 const BUDGET: usize = 40_000;

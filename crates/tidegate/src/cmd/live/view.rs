@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
-use tidegate_report::format::quantity;
+use tidegate_results::format::quantity;
 use tidegate_sim::observe::statistics::real;
 
 use crate::output::Paint;

@@ -11,8 +11,8 @@ use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{self, Folder, Manifest, Planned};
 use tidegate_report::page::Page;
 use tidegate_report::plot::{self, Chart, Colour, Theme};
-use tidegate_report::record::Setting;
-use tidegate_report::{Record, Summary};
+use tidegate_results::record::Setting;
+use tidegate_results::{Record, Summary};
 
 use self::warnings::Shared;
 use super::run::count;

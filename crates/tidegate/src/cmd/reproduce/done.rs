@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidegate_report::Record;
 use tidegate_report::gallery::{Gallery, Headlines, Row, Shown};
 use tidegate_reproduce::judged::{self, Judged};
 use tidegate_reproduce::{Entry, Measurements, Verdict as Claimed, library, page, paper};
+use tidegate_results::Record;
 
 use super::super::run;
 use super::table;

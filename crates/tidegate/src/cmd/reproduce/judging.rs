@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tidegate_report::folder::without_places;
-use tidegate_report::{Folder, Record, reading};
+use tidegate_report::{Folder, reading};
 use tidegate_reproduce::measurements::{Measurements, Runs};
 use tidegate_reproduce::{Entry, Version, library};
+use tidegate_results::Record;
 use tidegate_scenario::Scenario;
 
 use super::super::report::{self, Comparison};

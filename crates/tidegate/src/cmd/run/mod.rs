@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use tidegate_lab::live;
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
-use tidegate_report::{Record, Summary};
+use tidegate_results::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 use tidegate_study::capture::{Capture, LIMIT};
 use tidegate_study::sweep::{Done, Failure, Sweep};
@@ -476,7 +476,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
-        point: tidegate_study::record::point(experiment),
+        point: tidegate_results::outcome::point(experiment),
         replication: experiment.replication,
         seed: experiment.seed.to_string(),
     };
@@ -508,7 +508,7 @@ fn failed(done: &Done) -> Vec<Failed> {
 /// Runs that ended because nothing moved any more: they have a record, but no trust.
 pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
     let stalled = records.iter().filter_map(|record| match &record.run.end {
-        tidegate_report::record::End::Stalled(why) => {
+        tidegate_results::record::End::Stalled(why) => {
             Some(Failed { run: record.run.id.clone(), why: format!("stalled: {why}") })
         }
         _ => None,

@@ -50,7 +50,7 @@ impl<'a> Group<'a> {
 }
 
 /// The label, the settings and the runs of each point.
-pub(crate) fn grouped(records: &[Record]) -> Vec<(String, &[Setting], Vec<&Record>)> {
+pub fn grouped(records: &[Record]) -> Vec<(String, &[Setting], Vec<&Record>)> {
     let groups = Group::all(records).into_iter();
     groups.map(|group| (group.label, group.settings, group.records)).collect()
 }

@@ -1,6 +1,6 @@
 //! What was written down again and again, each number as a trace of its own.
 
-use tidegate_report::record::{Quantity, Series, Trace};
+use crate::record::{Quantity, Series, Trace};
 use tidegate_sim::observe::series::{
     self, FlowSample, FlowSeries, LinkSeries, PortFlowsSample, PortFlowsSeries, QueueSample,
     QueueSeries, SenderSample,

@@ -123,32 +123,13 @@ pub fn change(ratio: f64) -> String {
 
 /// A number with as many decimals as its step needs.
 #[expect(clippy::cast_sign_loss, reason = "a count of decimals from 0 to 12")]
-pub(crate) fn with_step(value: f64, step: f64) -> String {
+pub fn with_step(value: f64, step: f64) -> String {
     let decimals = (-step.abs().log10() - 1e-9).ceil().clamp(0.0, 12.0);
     let text = format!("{value:.*}", decimals as usize);
     match text.trim_end_matches('0').trim_end_matches('.') {
         _ if !text.contains('.') => text,
         "-0" => "0".to_owned(),
         short => short.to_owned(),
-    }
-}
-
-/// The nearest number with six digits: enough for any chart, and short in a file.
-pub(crate) fn rounded(value: f64) -> f64 {
-    if !value.is_finite() {
-        return f64::NAN;
-    }
-    if value == 0.0 {
-        return 0.0;
-    }
-    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the
-    // last division.
-    let places = 5 - value.abs().log10().floor() as i32;
-    let power = 10_f64.powi(places.abs());
-    match places {
-        0..=22 => (value * power).round() / power,
-        -22..0 => (value / power).round() * power,
-        _ => format!("{value:.5e}").parse().unwrap_or(value),
     }
 }
 
@@ -174,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    const CASES: &str = include_str!("../tests/page/numbers.json");
+    const CASES: &str = include_str!("../tests/numbers.json");
 
     /// The cases of a function: what it gets, and what it writes.
     fn cases(function: &str) -> Vec<(Vec<Value>, String)> {
@@ -221,34 +202,5 @@ mod tests {
         assert_eq!(change(0.877), "-12.3 %");
         assert_eq!(change(2.0), "+100 %");
         assert_eq!(change(f64::NAN), NOTHING);
-    }
-
-    #[test]
-    fn rounding_keeps_six_digits() {
-        assert!((rounded(123.456_789) - 123.457).abs() < 1e-12);
-        let written = |value: f64| format!("{value:.5e}").parse::<f64>().unwrap();
-        for value in [
-            1.0,
-            -1.0,
-            0.1,
-            0.3,
-            999_999.4,
-            999_999.6,
-            1_000_000.0,
-            123_456_789.0,
-            1e-6,
-            1.5e-12,
-            6.02e23,
-            4e-9,
-            2_f64.powi(60),
-            -0.000_123_456_78,
-            1e-300,
-            f64::MAX,
-            f64::MIN_POSITIVE,
-        ] {
-            assert_eq!(rounded(value).to_bits(), written(value).to_bits(), "{value:e}");
-        }
-        assert_eq!(rounded(-0.0).to_bits(), 0, "no sign");
-        assert!(rounded(f64::INFINITY).is_nan());
     }
 }

@@ -1,9 +1,9 @@
 use std::sync::atomic::AtomicBool;
 
+use crate::Record;
+use crate::record::{Class, End, Quantity};
+use crate::statistics::Percentile;
 use tidegate_dataplane::PortStats;
-use tidegate_report::Record;
-use tidegate_report::record::{Class, End, Quantity};
-use tidegate_report::statistics::Percentile;
 use tidegate_sim::observe::completion::{Completions, SizeClass};
 use tidegate_sim::observe::{Convention, Ideals};
 use tidegate_sim::{Outcome, run};

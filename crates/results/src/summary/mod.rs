@@ -13,7 +13,7 @@ mod warn;
 
 use serde::Serialize;
 
-pub(crate) use group::grouped;
+pub use group::grouped;
 pub use rank::{Extent, Rank};
 pub use single::{interval, ratio_interval, value};
 

@@ -6,13 +6,13 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use tidegate_dataplane::{DropReason, PortStats, Rule};
-use tidegate_report::record::{
+use crate::record::{
     Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
     Pauses, PortFlows, Probe, Queue, Run, Series, Setting,
 };
-use tidegate_report::statistics::Percentile;
-use tidegate_report::{Briefs, Record};
+use crate::statistics::Percentile;
+use crate::{Briefs, Record};
+use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{
     Convention, Histogram, Ideals, ObservedLink, ObservedPortFlows, ObservedQueue,
@@ -22,7 +22,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use tidegate_scenario::{Built, Coordinate, Experiment};
 
-pub use tidegate_sim::observe::statistics::{real, weighted_mean};
+use tidegate_sim::observe::statistics::{real, weighted_mean};
 
 /// The record of an experiment that was built and run. `command` repeats it alone.
 pub fn record(
@@ -158,12 +158,12 @@ fn engine(counters: EngineCounters) -> BTreeMap<String, u64> {
     counts.map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
-pub(crate) fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
+fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
     let counts = Rule::ALL.map(|rule| (rule.name().to_owned(), count(rule)));
     counts.into_iter().filter(|&(_, count)| count > 0).collect()
 }
 
-pub(crate) fn by_reason(count: impl Fn(DropReason) -> u64) -> BTreeMap<String, u64> {
+fn by_reason(count: impl Fn(DropReason) -> u64) -> BTreeMap<String, u64> {
     let counts = DropReason::ALL.map(|reason| (reason.name().to_owned(), count(reason)));
     counts.into_iter().filter(|&(_, count)| count > 0).collect()
 }
@@ -231,7 +231,7 @@ fn name(link: LinkId, built: &Built) -> String {
     name.unwrap_or_else(|| format!("link {}", link.0))
 }
 
-/// What was seen of a queue.
+/// The statistics of an observed queue of a port.
 pub fn queue(port: String, seen: &ObservedQueue) -> Queue {
     Queue {
         port,
