@@ -8,14 +8,14 @@ pub mod embed;
 mod labels;
 mod markdown;
 mod output;
+mod process;
 mod progress;
 mod status;
 mod table;
 
 use std::ffi::OsString;
 
-use args::live::LiveCommand;
-use args::testbed::{On, TestbedCommand};
+use args::testbed::On;
 use args::{Cli, Command};
 use cmd::run::Recorded;
 use output::{Error, ExitStatus, Output};
@@ -73,27 +73,10 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
         }
         Some(Command::Plan(plan)) => with(plan.common, |output| cmd::plan::plan(plan, output)),
         Some(Command::Tune(tune)) => with(tune.common, |output| cmd::tune::tune(tune, output)),
-        Some(Command::Live(live)) => match &live.command {
-            LiveCommand::Run(run) => with(run.common, |output| cmd::live::run(run, output)),
-            LiveCommand::Top(top) => with(top.common, |output| cmd::live::top(top, output)),
-            LiveCommand::Bench(bench) => {
-                with(bench.common, |output| cmd::live::bench(bench, output))
-            }
-        },
-        Some(Command::Testbed(testbed)) => match &testbed.command {
-            TestbedCommand::Up(up) => with(up.common, |output| cmd::testbed::up(up, output)),
-            TestbedCommand::Switch(up) => {
-                with(up.common, |output| cmd::testbed::switch(up, output))
-            }
-            TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
-            TestbedCommand::Run(run) => with(run.running.common, |output| {
-                let none = Recorded::default();
-                cmd::run::run(&run.files, &run.running, &run.on(), &none, output)
-            }),
-            TestbedCommand::Twin(twin) => {
-                with(twin.common, |output| cmd::testbed::twin(twin, output))
-            }
-        },
+        Some(Command::Live(live)) => with(live.command.common(), |output| cmd::live(live, output)),
+        Some(Command::Testbed(testbed)) => {
+            with(testbed.command.common(), |output| cmd::testbed(testbed, output))
+        }
         Some(Command::Host(host)) => {
             let common = host.command.common();
             let common =

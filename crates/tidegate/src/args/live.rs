@@ -1,4 +1,4 @@
-//! What can be said about real packets.
+//! Arguments of `tidegate live`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,6 +22,16 @@ pub(crate) enum LiveCommand {
     Top(Top),
     /// Measures the switch beside the kernel's bridge, in namespaces of its own
     Bench(Bench),
+}
+
+impl LiveCommand {
+    pub(crate) fn common(&self) -> Common {
+        match self {
+            Self::Run(run) => run.common,
+            Self::Top(top) => top.common,
+            Self::Bench(bench) => bench.common,
+        }
+    }
 }
 
 /// Runs a switch on the interfaces of this machine, until Ctrl-C or for a time, and prints what it

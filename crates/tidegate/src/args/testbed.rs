@@ -1,4 +1,9 @@
-//! What can be said about hosts and a switch on this machine.
+//! Arguments of `tidegate testbed`, and of `tidegate run --on live`.
+
+#![cfg_attr(
+    not(all(target_os = "linux", feature = "live")),
+    expect(dead_code, reason = "read on every system, so that help and mistakes are the same")
+)]
 
 use std::fmt::{self, Display, Formatter};
 
@@ -25,6 +30,17 @@ pub(crate) enum TestbedCommand {
     Switch(Up),
     /// Runs a scenario in both worlds and compares what was measured
     Twin(Twin),
+}
+
+impl TestbedCommand {
+    pub(crate) fn common(&self) -> Common {
+        match self {
+            Self::Up(up) | Self::Switch(up) => up.common,
+            Self::Run(run) => run.running.common,
+            Self::Down(down) => down.common,
+            Self::Twin(twin) => twin.common,
+        }
+    }
 }
 
 /// Makes the hosts and the switch of a scenario, for programs of your own: network namespaces

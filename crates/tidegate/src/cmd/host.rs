@@ -1,19 +1,17 @@
-//! `tidegate host`: a program of its own carries it out, because it takes more to build than this
-//! one.
+//! `tidegate host`: runs the program `tidegate-host`, which needs more to build than this one.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::{convert::Infallible, io, path::PathBuf, process::Command};
 
 use crate::output::{Error, ExitStatus};
 
+#[cfg(target_os = "linux")]
 const PROGRAM: &str = "tidegate-host";
 
-/// Becomes `tidegate-host`, with the same words. They were read once already, so that mistakes in
-/// them are reported whether it is there or not.
+/// Replaces this process with `tidegate-host` and the same arguments. They are parsed before, so that
+/// mistakes in them are reported even where `tidegate-host` is missing.
+#[cfg(target_os = "linux")]
 pub(crate) fn host(words: &[OsString]) -> Result<ExitStatus, Error> {
     match become_program(words.get(2..).unwrap_or_default()) {
         Ok(never) => match never {},
@@ -22,16 +20,24 @@ pub(crate) fn host(words: &[OsString]) -> Result<ExitStatus, Error> {
     }
 }
 
+#[cfg(target_os = "linux")]
 const MISSING: &str = "`tidegate host` needs the program tidegate-host, beside tidegate or on the PATH\n\
     hint: on Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config, then: \
     cargo build --release --package tidegate-host --features bpf";
 
-/// Returns only if that fails.
+/// Returns only on failure.
+#[cfg(target_os = "linux")]
 fn become_program(words: &[OsString]) -> io::Result<Infallible> {
     let beside = std::env::current_exe()
         .ok()
         .map(|own| own.with_file_name(PROGRAM))
         .filter(|path| path.exists());
     let program = beside.unwrap_or_else(|| PathBuf::from(PROGRAM));
-    Err(Command::new(program).args(words).exec())
+    Err(std::os::unix::process::CommandExt::exec(Command::new(program).args(words)))
+}
+
+/// Refuses `tidegate host`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn host(_: &[OsString]) -> Result<ExitStatus, Error> {
+    Err(Error::new("`tidegate host` needs Linux"))
 }

@@ -37,7 +37,7 @@ fn a_folder_that_another_program_fills_is_left_alone() {
     room.run("run tiny.toml --out out --quiet").ended(0);
     let before = room.results("out");
     let other = fs::File::open(room.path().join("out")).unwrap();
-    rustix::fs::flock(&other, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    other.lock().unwrap();
     for line in [
         "run tiny.toml",
         "tune star.toml --vary scale=0.5,2,8 --budget 30 --size 0.02",

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tidegate_report::reading;
 
@@ -84,8 +83,8 @@ impl Home {
         fs::create_dir_all(&self.path).map_err(unwritten(&self.path))?;
         let path = self.path.join(LOCK);
         let file = File::create(&path).map_err(unwritten(&path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::new(format!(
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(Error::new(format!(
                 "another tidegate follows what fills {}\nhint: end it first, or let it",
                 self.folder.display()
             ))),

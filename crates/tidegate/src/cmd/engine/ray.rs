@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -10,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::home::unwritten;
 use super::{Engine, Home, Job, Known, said};
-use crate::embed;
 use crate::output::Error;
+use crate::{embed, process};
 
 /// The same text that is in the Python package: written beside the results, it is never of another
 /// version, and the machines of the cluster need no package.
@@ -148,10 +147,9 @@ impl Engine for Ray {
         let words = File::create(&log).map_err(unwritten(&log))?;
         let too = words.try_clone().map_err(unwritten(&log))?;
         let mut command = Command::new(&self.python);
-        // In a group of its own, which the end of a terminal does not reach.
         command.arg(self.driver()).arg("run").arg(&path);
         command.stdin(Stdio::null()).stdout(words).stderr(too);
-        let started = command.process_group(0).spawn();
+        let started = process::in_own_group(&mut command).spawn();
         started.map_err(|error| Error::new(format!("cannot run {}: {error}", self.python)))?;
         Ok(id)
     }

@@ -9,9 +9,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_lab::live::read_switch;
 use tidegate_live::Config;
 use tidegate_live::switch::Markers;
+use tidegate_testbed::read_switch;
 
 use crate::output::{Error, Output};
 

@@ -1,13 +1,12 @@
 //! That one program at a time fills a results folder: whoever goes on with it throws away what is
 //! half-written there, which must not be another's.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use tidegate_report::{Folder, folder};
 
 use crate::args::Share;
@@ -44,17 +43,17 @@ const PAUSE: Duration = Duration::from_millis(25);
 impl FolderLock {
     /// Claims a folder, if it is there.
     pub(crate) fn take(folder: &Path, others: Others) -> Result<Self, Error> {
-        let operation = match others {
-            Others::Kept => FlockOperation::NonBlockingLockExclusive,
-            Others::Welcome => FlockOperation::NonBlockingLockShared,
-        };
         // What cannot be opened is reported by whoever reads it.
-        let Ok(file) = File::open(folder) else {
+        let Ok(file) = lockable(folder, Missing::Made) else {
             return Ok(Self { folder: None });
         };
         for _ in 0..TRIES {
             // A file system without locks is no reason not to go on.
-            if flock(&file, operation) != Err(Errno::WOULDBLOCK) {
+            let locked = match others {
+                Others::Kept => file.try_lock(),
+                Others::Welcome => file.try_lock_shared(),
+            };
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
                 return Ok(Self { folder: Some(file) });
             }
             #[expect(
@@ -93,10 +92,32 @@ impl FolderLock {
 /// Whether some program has a folder for itself now. Several may ask at once, and see each other as
 /// little as they see shards.
 pub(crate) fn is_taken(folder: &Path) -> bool {
-    let Ok(file) = File::open(folder) else {
+    let Ok(file) = lockable(folder, Missing::Left) else {
         return false;
     };
-    flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Whether a lock file that is missing is created.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Made,
+    Left,
+}
+
+/// The file whose lock stands for a folder: the folder itself, or on Windows, which locks no
+/// folders, a file in it.
+fn lockable(folder: &Path, missing: Missing) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        _ = missing;
+        File::open(folder)
+    }
+    #[cfg(not(unix))]
+    {
+        let create = missing == Missing::Made;
+        File::options().write(true).create(create).open(folder.join(".lock"))
+    }
 }
 
 #[cfg(test)]

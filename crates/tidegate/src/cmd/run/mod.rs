@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
-use tidegate_lab::live;
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_results::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
@@ -102,6 +101,10 @@ pub(crate) fn run(
     recorded: &Recorded<'_>,
     output: Output,
 ) -> Result<ExitStatus, Error> {
+    #[cfg(not(all(target_os = "linux", feature = "live")))]
+    if on.world == World::Live {
+        return Err(super::needs_linux("--on live"));
+    }
     let trace = recorded.trace;
     let captured = recorded.capture;
     let captured =
@@ -447,13 +450,16 @@ pub(crate) fn execute(
         progress: &bars,
     };
     let done = match job.on.world {
+        #[cfg(all(target_os = "linux", feature = "live"))]
         World::Live => {
             let congestion = job.on.congestion.as_deref();
-            live::sweep(&sweep, congestion, &|experiment, complaint| {
+            tidegate_testbed::sweep(&sweep, congestion, &|experiment, complaint| {
                 let text = format!("{}: {complaint}", experiment.label);
                 board.suspend(|| output.warn(&text));
             })
         }
+        #[cfg(not(all(target_os = "linux", feature = "live")))]
+        World::Live => return Err(super::needs_linux("--on live")),
         World::Simulator => sweep.run(),
     };
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {

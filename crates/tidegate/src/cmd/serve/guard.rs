@@ -26,11 +26,8 @@ struct Token {
 impl Token {
     fn new() -> Result<Self, Error> {
         let mut bytes = [0; 16];
-        let flags = rustix::rand::GetRandomFlags::empty();
-        let filled = rustix::rand::getrandom(&mut bytes, flags);
-        if filled.map_err(|error| Error::new(format!("no random token: {error}")))? != bytes.len() {
-            return Err(Error::new("no random token: the system gave too few bytes"));
-        }
+        let filled = getrandom::fill(&mut bytes);
+        filled.map_err(|error| Error::new(format!("no random token: {error}")))?;
         Ok(Self::of(format!("{:032x}", u128::from_be_bytes(bytes))))
     }
 

@@ -20,6 +20,7 @@ use tidegate_web::page;
 
 use super::http::TEXT;
 use crate::output::{Error, ExitStatus};
+use crate::process;
 
 /// Said where pages go to a server that cannot simulate.
 pub(super) const NONE: &str = "the playground is not among these files: for a server that cannot simulate it needs the simulator as \
@@ -83,9 +84,7 @@ const LONGEST: u64 = 256 << 20;
 
 /// Answers the request on standard input: `tidegate simulate`, which a server starts.
 pub(crate) fn simulate() -> Result<ExitStatus, Error> {
-    // Nobody waits for the answer when the server has gone.
-    let end = Some(rustix::process::Signal::KILL);
-    let _ = rustix::process::set_parent_process_death_signal(end);
+    process::end_with_parent();
     let mut request = String::new();
     let mut input = io::stdin().lock().take(2 * TEXT as u64);
     input.read_to_string(&mut request).map_err(Error::new)?;

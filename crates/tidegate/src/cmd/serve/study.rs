@@ -12,7 +12,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::num::NonZeroUsize;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +19,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
@@ -29,7 +27,7 @@ use super::super::run::{count, folder_lock, quoted};
 use super::playground::{Places, Simulation};
 use super::shelf::plain;
 use crate::args::Serve;
-use crate::embed;
+use crate::{embed, process};
 
 /// How long it may take to say what a scenario means.
 const CHECK: Duration = Duration::from_secs(20);
@@ -138,11 +136,14 @@ impl Studies {
     /// What can be started, in words.
     pub(super) fn bounds(&self) -> String {
         let minutes = self.bounds.time.as_secs() / 60;
+        let memory = match process::CAN_LIMIT_MEMORY {
+            true => format!("{} GiB of memory, ", self.bounds.memory >> 30),
+            false => String::new(),
+        };
         format!(
-            "up to {}, {}, {} GiB of memory, one study at a time",
+            "up to {}, {}, {memory}one study at a time",
             count(self.bounds.runs, "run"),
             count(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"),
-            self.bounds.memory >> 30
         )
     }
 
@@ -335,20 +336,10 @@ impl Studies {
             return Err("the server is ending".to_owned());
         }
         let mut command = embed::this_program().map_err(cannot)?;
-        command
-            .args(words)
-            // Ctrl-C is for us, who ask it once: twice would be too much.
-            .process_group(0)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(errors);
-        let child = command.spawn().map_err(cannot)?;
-        if let Some(pid) = pid(&child) {
-            let memory =
-                Rlimit { current: Some(self.bounds.memory), maximum: Some(self.bounds.memory) };
-            // A system without the call has no such bound.
-            let _ = prlimit(Some(pid), Resource::As, memory);
-        }
+        command.args(words).stdin(input).stdout(Stdio::piped()).stderr(errors);
+        // The server passes one Ctrl-C on: a second one would end the process at once.
+        let child = process::in_own_group(&mut command).spawn().map_err(cannot)?;
+        process::limit_memory(&child, self.bounds.memory);
         Ok(child)
     }
 
@@ -453,11 +444,7 @@ impl Study {
             && stopped.is_none()
         {
             *stopped = Some((Instant::now(), why));
-            // Nobody else has its number as long as nobody has waited for it.
-            let process = lock(&self.process);
-            if let Some(pid) = pid(&process) {
-                let _ = kill_process(pid, Signal::INT);
-            }
+            process::interrupt(&mut lock(&self.process));
         }
     }
 
@@ -562,10 +549,6 @@ fn all(stream: Option<impl Read>) -> String {
         drop(stream.take(LONGEST).read_to_string(&mut text));
     }
     text
-}
-
-fn pid(child: &Child) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -18,10 +18,10 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
-use tidegate_lab::live::{Rig, rig};
 use tidegate_live::confine::{Confinement, User, confine_as_may_be};
 use tidegate_live::endpoint::{self, Listener};
 use tidegate_live::testbed::{self, Bed, Note, remove_leftovers};
+use tidegate_testbed::{Rig, rig};
 
 use super::live::stays_root;
 use super::source;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tidegate_lab::live::{self, Line};
 use tidegate_scenario::Experiment;
 use tidegate_study::sweep;
+use tidegate_testbed::Line;
 
 use crate::args::testbed::Twin;
 use crate::cmd::run::{INTERRUPT, listen};
@@ -31,9 +31,11 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<ExitStatus, Error
         output.say(&format!("{} of {}: {label}, seed {seed}", number + 1, plan.len()));
         let congestion = arguments.congestion.as_deref();
         let pair =
-            live::twin(experiment, congestion, &INTERRUPT).map_err(|failure| match failure {
-                sweep::Failure::Refused(why) => Error::new(why),
-                other => Error::new(other),
+            tidegate_testbed::twin(experiment, congestion, &INTERRUPT).map_err(|failure| {
+                match failure {
+                    sweep::Failure::Refused(why) => Error::new(why),
+                    other => Error::new(other),
+                }
             })?;
         let Some((lines, noise)) = pair else {
             output.warn("interrupted: what is finished follows");

@@ -7,12 +7,12 @@ use tidegate_results::Record;
 use tidegate_results::outcome::record;
 use tidegate_results::record::{Distribution, End};
 use tidegate_results::statistics::{P99, Percentile};
+use tidegate_scenario::Experiment;
 use tidegate_sim::observe::statistics::real;
 use tidegate_sim::run;
-
-use super::HostNoise;
-use tidegate_scenario::Experiment;
 use tidegate_study::sweep::Failure;
+
+use crate::HostNoise;
 
 /// A number in both worlds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub fn twin(
     interrupt: &AtomicBool,
 ) -> Result<Option<(Vec<Line>, HostNoise)>, Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
-    let Some((live, noise)) = super::run(experiment, String::new(), congestion, interrupt)? else {
+    let Some((live, noise)) = crate::run(experiment, String::new(), congestion, interrupt)? else {
         return Ok(None);
     };
     let built = experiment.build().map_err(|problem| refused(&problem))?;

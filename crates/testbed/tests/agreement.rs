@@ -8,7 +8,6 @@
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::PortStats;
-use tidegate_lab::live::rig;
 use tidegate_live::config::Config;
 use tidegate_live::device::memory::Memory;
 use tidegate_live::switch::Switch;
@@ -16,6 +15,7 @@ use tidegate_scenario::{Experiment, Scenario};
 use tidegate_sim::capture::LinkCapture;
 use tidegate_sim::run::run_captured;
 use tidegate_sim::{LinkId, Outcome, Setup};
+use tidegate_testbed::rig;
 use tidegate_units::{Span, Time};
 
 /// Random flows and pings among six hosts, two of them with slow cables, in three services.

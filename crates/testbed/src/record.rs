@@ -12,13 +12,13 @@ use tidegate_live::testbed::{self, FlowResult, Progress};
 use tidegate_results::Record;
 use tidegate_results::outcome;
 use tidegate_results::record::{Link, Quantity, Series, Trace};
+use tidegate_scenario::{Built, Experiment};
 use tidegate_sim::observe::Observations;
 use tidegate_sim::observe::statistics::real;
 use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
-use super::plan::port_of;
-use tidegate_scenario::{Built, Experiment};
+use crate::plan::port_of;
 
 /// The record of an experiment that was run on a testbed.
 pub(super) fn record(

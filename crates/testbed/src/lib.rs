@@ -1,5 +1,7 @@
-//! Scenarios on real packets: the same file, the same plan, the same record as in the simulator,
-//! from a testbed of hosts with the kernel's TCP around a live switch.
+//! Scenarios on real packets: a testbed of hosts with the kernel's TCP around a live switch runs the
+//! same file by the same plan and leaves the same record as the simulator. Linux only.
+
+#![cfg(target_os = "linux")]
 
 mod file;
 mod plan;
@@ -11,10 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 use tidegate_live::testbed::{self, Bed};
 use tidegate_results::Record;
-use tidegate_units::Span;
-
 use tidegate_scenario::{Built, Experiment};
 use tidegate_study::sweep::{Done, Failure, Sweep};
+use tidegate_units::Span;
 
 pub use file::read_switch;
 pub use plan::{Rig, rig};

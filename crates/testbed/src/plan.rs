@@ -5,13 +5,12 @@ use tidegate_dataplane::observe::Window;
 use tidegate_live::Config;
 use tidegate_live::config::{Count, OnLoop, PortSettings};
 use tidegate_live::testbed::{self, Flow, Opening, Ping, Plan, Sampling, Stop, Tcp};
+use tidegate_scenario::Built;
 use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{LinkId, NodeId};
 use tidegate_transport::config::{Echo, IdleRestart};
 use tidegate_units::{Rate, Size, Span, Time};
-
-use tidegate_scenario::Built;
 
 /// A switch, and what is sent through it.
 #[derive(Clone, Debug)]

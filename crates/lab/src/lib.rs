@@ -1,3 +1,0 @@
-//! Scenarios on real packets.
-
-pub mod live;
