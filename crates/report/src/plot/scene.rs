@@ -148,7 +148,7 @@ impl Scene {
                 Shape::Area { points, ink, fill } => painter.area(points, *ink, *fill),
                 &Shape::Disc { x, y, radius, ink, fill } => painter.disc((x, y), radius, ink, fill),
                 Shape::Path { points, ink, width, dashes } => {
-                    painter.path(points, *ink, *width, dashes)
+                    painter.path(points, *ink, *width, dashes);
                 }
                 Shape::Text(text) => painter.text(text),
             }

@@ -193,7 +193,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             } else if self.scheduler.can_pass() {
                 match self.pass_through(offer.pkt, offer.queue, offer.at, buffer) {
                     Ok((ecn, Action::Send)) => {
-                        served.sent.push(Sent { end: self.busy_until, id: offer.id, ecn })
+                        served.sent.push(Sent { end: self.busy_until, id: offer.id, ecn });
                     }
                     Ok((_, Action::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
                 }

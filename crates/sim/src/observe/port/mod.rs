@@ -185,7 +185,7 @@ impl ObservedPort {
             match departure.action {
                 Action::Drop(_) => served.dropped.push((id, at)),
                 Action::Send => {
-                    served.sent.push(Sent { end: at + self.wire.span(departure.len), id, ecn })
+                    served.sent.push(Sent { end: at + self.wire.span(departure.len), id, ecn });
                 }
             }
         }

@@ -136,9 +136,10 @@ impl Studies {
     /// What can be started, in words.
     pub(super) fn bounds(&self) -> String {
         let minutes = self.bounds.time.as_secs() / 60;
-        let memory = match process::CAN_LIMIT_MEMORY {
-            true => format!("{} GiB of memory, ", self.bounds.memory >> 30),
-            false => String::new(),
+        let memory = if process::CAN_LIMIT_MEMORY {
+            format!("{} GiB of memory, ", self.bounds.memory >> 30)
+        } else {
+            String::new()
         };
         format!(
             "up to {}, {}, {memory}one study at a time",

@@ -63,7 +63,7 @@ pub fn patch(
                     places(key).map(|(port, number)| format!("{port}|{number}")).collect()
                 }),
                 "PORT_QOS_MAP" => {
-                    draft.places(table, rows, |key| ports_of(key).map(str::to_owned).collect())
+                    draft.places(table, rows, |key| ports_of(key).map(str::to_owned).collect());
                 }
                 table => draft.rows(table, rows),
             }
