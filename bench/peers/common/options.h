@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// Prints what is wrong and ends the program with the code of a usage error.
+// Prints the error and ends the program with the code of a usage error.
 [[noreturn]] inline void
 Refuse(const std::string& message)
 {
@@ -48,7 +48,7 @@ CountOf(const std::string& what, const std::string& text, uint64_t least, uint64
     return static_cast<uint64_t>(number);
 }
 
-// Every option has a default, here or among those of one peer alone; any other name is refused.
+// Every option has a default, here or in one peer's own list; any other name is refused.
 class Options
 {
   public:
@@ -138,10 +138,10 @@ class Options
         {"mss", "1460"},
         {"initial-window", "10"},
         {"min-rto-ms", "10"},
-        // What is averaged is averaged over this part of the run; 0 is the end of the run.
+        // The part of the run over which averages are taken; 0 is the end of the run.
         {"from-s", "0"},
         {"until-s", "0"},
-        // A run that has not finished by then ends, and its unfinished flows are left blank.
+        // A run that lasts longer is cut, and its unfinished flows are left blank.
         {"time-limit-s", "100"},
     };
 };

@@ -1,4 +1,4 @@
-// What a peer prints: one flat JSON object, and the FCT of each flow. The same for every peer.
+// Output of a peer: one flat JSON object, and the FCT of each flow. The same for every peer.
 #pragma once
 
 #include "options.h"

@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-// A link that counts what arrives at its far end.
+// A link that counts arrivals at its far end.
 class Link : public Pipe
 {
   public:

@@ -1,4 +1,4 @@
-// What is counted while the simulation runs, by callbacks that ns-3's trace sources call.
+// Counters of a running simulation, in callbacks of ns-3's trace sources.
 #pragma once
 
 #include "../common/report.h"
@@ -8,7 +8,7 @@
 
 using namespace ns3;
 
-// IPv4 and TCP headers at their largest: what is longer on the IP layer carries data.
+// IPv4 and TCP headers at their largest: longer IP packets carry data.
 constexpr uint32_t LONGEST_EMPTY_PACKET = 80;
 
 struct Port
