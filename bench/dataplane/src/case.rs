@@ -2,7 +2,7 @@
 
 use tidegate_dataplane::mark::{self, AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
-use tidegate_dataplane::{Egress, PortConfig, egress};
+use tidegate_dataplane::{Egress, PortConfig};
 use tidegate_units::{QueueId, Rate};
 
 use crate::work;
@@ -199,7 +199,7 @@ fn scheduler_config(name: &str) -> sched::Config {
 fn egress(scheme: &str, scheduler: &str) -> Box<dyn Egress> {
     let marking = mark::Config::named(scheme).expect("cases name known schemes");
     let config = PortConfig::default();
-    egress::build(&config, &marking, &scheduler_config(scheduler))
+    tidegate_ports::build(&config, &marking, &scheduler_config(scheduler))
         .expect("only possible cases are run")
 }
 

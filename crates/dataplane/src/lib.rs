@@ -24,7 +24,7 @@ mod store;
 
 pub use packet::Pkt;
 pub use port::egress::{self, Egress};
-pub use port::{Accepted, Action, Departure, NonEct, Port, PortConfig};
+pub use port::{Accepted, Action, Departure, NonEct, Port, PortConfig, custom_parts, parts};
 pub use stats::{DropReason, PortStats, QueueStats, Rule};
 pub use store::Slot;
 

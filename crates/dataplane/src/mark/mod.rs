@@ -201,6 +201,15 @@ pub trait Marker {
     }
 }
 
+/// A function that is compiled for each scheme, see [`AnyMarker::typed`].
+pub trait WithMarker {
+    /// Its result.
+    type Output;
+
+    /// Takes the scheme in its own type.
+    fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output;
+}
+
 /// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
 /// and the names by which both are known in files and on the command line.
 macro_rules! schemes {
@@ -258,7 +267,18 @@ macro_rules! schemes {
             }
         }
 
-        /// Does the same with whichever scheme it is.
+        impl AnyMarker {
+            /// Hands the scheme over in its own type.
+            #[inline]
+            pub fn typed<V: WithMarker>(self, visitor: V) -> V::Output {
+                match self {
+                    Self::Or(pair) => visitor.with(pair),
+                    $(Self::$variant(scheme) => visitor.with(scheme),)*
+                }
+            }
+        }
+
+        /// Makes the same call to each scheme.
         macro_rules! with_scheme {
             ($any:expr, $scheme:ident => $call:expr) => {
                 match $any {
@@ -267,7 +287,6 @@ macro_rules! schemes {
                 }
             };
         }
-        pub(crate) use with_scheme;
     };
 }
 

@@ -54,7 +54,7 @@ pub struct PortConfig {
     pub seed: u64,
     /// A number that no other port of the run has, so that each draws its own stream.
     pub stream: u64,
-    /// Whether queues of it may be paused, see [`Port::pause`]; only [`egress::build`] asks.
+    /// Whether queues of it may be paused, see [`Port::pause`]; only `tidegate-ports` asks.
     pub can_pause: bool,
 }
 
@@ -190,8 +190,8 @@ impl Port<AnyMarker, AnyScheduler> {
     }
 }
 
-/// The parts of a port by their parameters.
-pub(crate) fn parts(
+/// The scheme and the scheduler of a port by their parameters.
+pub fn parts(
     config: &PortConfig,
     marking: &mark::Config,
     scheduling: &sched::Config,
@@ -199,7 +199,15 @@ pub(crate) fn parts(
     parts_with(config, scheduling, |port| marking.build(port))
 }
 
-/// The same with a scheme that is made otherwise.
+/// The same for a scheme from outside the library.
+pub fn custom_parts(
+    config: &PortConfig,
+    factory: &dyn custom::Make,
+    scheduling: &sched::Config,
+) -> Result<(Custom, AnyScheduler), ConfigError> {
+    parts_with(config, scheduling, |port| factory.make(port).map(Custom))
+}
+
 fn parts_with<M>(
     config: &PortConfig,
     scheduling: &sched::Config,
@@ -226,8 +234,7 @@ impl Port<Custom, AnyScheduler> {
         factory: &dyn custom::Make,
         scheduling: &sched::Config,
     ) -> Result<Self, ConfigError> {
-        let make = |port: &PortInfo| factory.make(port).map(Custom);
-        let (marker, scheduler) = parts_with(config, scheduling, make)?;
+        let (marker, scheduler) = custom_parts(config, factory, scheduling)?;
         Ok(Self::new(config, marker, scheduler))
     }
 }

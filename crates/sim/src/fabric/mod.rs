@@ -15,7 +15,7 @@ mod single;
 use std::any::Any;
 
 use tidegate_dataplane::buffer::AnyBuffer;
-use tidegate_dataplane::egress::{self, Egress, Offer, Sent, Served};
+use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
 use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
@@ -259,8 +259,10 @@ impl<C: Calendar> Fabric<C> {
                     let config = PortConfig { non_ect: ports.non_ect, ..config };
                     let is_switch = !network.is_host(link.from);
                     let port = match setup.custom.as_deref().filter(|_| is_switch) {
-                        Some(maker) => egress::build_custom(&config, maker, &ports.scheduling)?,
-                        None => egress::build(&config, &ports.marking, &ports.scheduling)?,
+                        Some(maker) => {
+                            tidegate_ports::build_custom(&config, maker, &ports.scheduling)?
+                        }
+                        None => tidegate_ports::build(&config, &ports.marking, &ports.scheduling)?,
                     };
                     let (id, observe) = (LinkId(index as u32), &setup.observe);
                     Some(observe::port::observed(port, id, link.rate, observe)?)

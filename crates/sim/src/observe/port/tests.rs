@@ -1,4 +1,4 @@
-use tidegate_dataplane::{PortConfig, Rule, buffer, egress, mark, sched};
+use tidegate_dataplane::{PortConfig, Rule, buffer, mark, sched};
 use tidegate_units::{Ecn, FlowId, Ratio, Rng, Span};
 
 use tidegate_dataplane::observe::Window;
@@ -10,7 +10,7 @@ const Q0: QueueId = QueueId(0);
 
 fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> ObservedPort {
     let config = PortConfig::default();
-    let inner = egress::build(&config, marking, scheduling).unwrap();
+    let inner = tidegate_ports::build(&config, marking, scheduling).unwrap();
     let observers = Observers {
         queues: Some(PortObserver::new(window, inner.queues(), inner.stats())),
         ..Observers::default()
@@ -141,7 +141,7 @@ fn a_watched_port_does_what_it_does_alone() {
     for name in mark::Config::NAMES {
         let marking = mark::Config::named(name).unwrap();
         let config = PortConfig::default();
-        let mut alone = egress::build(&config, &marking, &scheduling).unwrap();
+        let mut alone = tidegate_ports::build(&config, &marking, &scheduling).unwrap();
         let mut watched = port(&marking, &scheduling, Window::default());
         let mut buffers = [buffer("per-port", "120KB"), buffer("per-port", "120KB")];
         let mut served = [Served::default(), Served::default()];

@@ -1,10 +1,13 @@
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+//! Ports of every scheme and scheduler, held against the port of enums.
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use tidegate_units::{Ecn, Rng, Span};
-
-use super::*;
-use crate::{Action, NonEct, buffer};
+use tidegate_dataplane::buffer::{self, AnyBuffer, PerPort};
+use tidegate_dataplane::egress::{Offer, Sent, Served};
+use tidegate_dataplane::mark::{self, Cx, MarkDecision, Marker, PortInfo, Tcn, custom};
+use tidegate_dataplane::sched::{self, QueueSet};
+use tidegate_dataplane::{Action, Departure, DropReason, Egress, NonEct, Pkt, Port, PortConfig};
+use tidegate_ports::{build, build_custom};
+use tidegate_units::{Bytes, ConfigError, Ecn, PktId, QueueId, Rate, Rng, Span, Time};
 
 const Q0: QueueId = QueueId(0);
 /// Half the time of 1500 bytes at 10 Gb/s.
@@ -360,6 +363,60 @@ fn schemes_that_count_flows_show_how_many() {
 fn a_port_is_shown_by_what_it_holds() {
     let mut host = drop_tail();
     host.arrive(1, 0);
-    let shown = alloc::format!("{:?}", host.port);
+    let shown = format!("{:?}", host.port);
     assert_eq!(shown, "Egress { queues: 3, packets: 1, bytes: 1500, .. }");
+}
+
+/// TCN with a step, from outside the library.
+#[derive(Debug)]
+struct Step(Span);
+
+struct OwnTcn(Tcn);
+
+impl custom::Decide for OwnTcn {
+    fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
+        self.0.on_enqueue(cx)
+    }
+
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
+        self.0.on_dequeue(cx, sojourn)
+    }
+}
+
+impl custom::Make for Step {
+    fn make(&self, port: &PortInfo) -> Result<Box<dyn custom::Decide>, ConfigError> {
+        assert_eq!((port.rate, port.queues), (Rate::from_gbps(10), 1));
+        Ok(Box::new(OwnTcn(Tcn::step(self.0))))
+    }
+}
+
+#[test]
+fn a_custom_scheme_decides_as_the_same_scheme_of_the_library() {
+    let scheduling = sched::Config::named("fifo").unwrap();
+    let mut marking = mark::Config::named("tcn").unwrap();
+    marking.set("threshold", "3us").unwrap();
+    for can_pause in [false, true] {
+        let config = PortConfig { can_pause, ..PortConfig::default() };
+        let own = build(&config, &marking, &scheduling).unwrap();
+        let step = Step(Span::from_us(3));
+        let custom = build_custom(&config, &step, &scheduling).unwrap();
+        let served = [own, custom].map(|mut port| {
+            let mut buffer = AnyBuffer::PerPort(PerPort::new(1, Bytes::from_kb(30)).unwrap());
+            let pkt = Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() };
+            // Two packets arrive for each that can leave: they wait longer and longer, and some are
+            // dropped.
+            let offers = (0..60).map(|id| Offer {
+                at: Time::from_ns(600 * u64::from(id)),
+                pkt,
+                id: PktId(id),
+                queue: QueueId(0),
+            });
+            let offers: Vec<Offer> = offers.collect();
+            let mut served = Served::default();
+            port.serve(&offers, Time::from_us(100), &mut buffer, &mut served);
+            assert!(port.stats().total_marks() > 10 && !served.dropped.is_empty());
+            (served.sent, served.dropped, port.stats().clone())
+        });
+        assert_eq!(served[0], served[1]);
+    }
 }

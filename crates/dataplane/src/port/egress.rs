@@ -1,24 +1,19 @@
-//! A port whose scheme and scheduler are chosen once, when it is made.
+//! A port behind a pointer, for hosts that drive it lazily: see [`Port::depart`].
 //!
-//! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it
-//! has. Here the question is asked once: [`build`] makes the port of the scheme's own type, under a
-//! common scheduler of that type too, and a host reaches it through one virtual call for one packet
-//! or many.
-//!
-//! The port is driven lazily, and only so: see [`Port::depart`].
+//! [`Port<AnyMarker, AnyScheduler>`](Port) chooses its scheme and its scheduler again at every hook.
+//! A `dyn Egress` is a port of one scheme's own type, and serves many packets in one virtual call.
+//! The crate `tidegate-ports` builds it by the names of its parts.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 
-use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
+use tidegate_units::{Ecn, PktId, QueueId, Rate, Time};
 
-use super::{Accepted, Action, Departure, Port, PortConfig};
+use super::{Accepted, Action, Departure, Port};
 use crate::buffer::{AnyBuffer, Buffer};
-use crate::mark::custom::{self, Custom};
-use crate::mark::{self, AnyMarker, Marker, PortInfo, with_scheme};
-use crate::sched::{self, AnyScheduler, Gate, QueueSet, Scheduler};
+use crate::mark::Marker;
+use crate::sched::{QueueSet, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 /// A packet that is offered to a port.
@@ -128,56 +123,6 @@ pub trait Egress: Any + Send {
     /// How full the shared pool may be without any effect on the scheme, see
     /// [`Marker::ignores_pool_below`]: all ones if the scheme does not read it.
     fn ignores_pool_below(&self) -> u32;
-}
-
-/// Makes a port by its parameters, or says which of them cannot be used.
-// The code of all pairs belongs to the crates that call this, not to all that know the trait.
-#[inline]
-pub fn build(
-    config: &PortConfig,
-    marking: &mark::Config,
-    scheduling: &sched::Config,
-) -> Result<Box<dyn Egress>, ConfigError> {
-    let (marker, scheduler) = super::parts(config, marking, scheduling)?;
-    if config.can_pause {
-        return Ok(under(config, marker, Gate::new(scheduler)));
-    }
-    // Every pair is a port of its own to compile. The schedulers of most runs are worth that; the
-    // others are asked for at every hook.
-    Ok(match scheduler {
-        AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
-        AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
-        AnyScheduler::SpDwrr(sp_dwrr) => under(config, marker, sp_dwrr),
-        AnyScheduler::SpWfq(sp_wfq) => under(config, marker, sp_wfq),
-        AnyScheduler::Wfq(wfq) => under(config, marker, wfq),
-        other => under(config, marker, other),
-    })
-}
-
-/// Makes a port of a scheme that is not part of the library, or says what cannot be used.
-#[inline]
-pub fn build_custom(
-    config: &PortConfig,
-    factory: &dyn custom::Make,
-    scheduling: &sched::Config,
-) -> Result<Box<dyn Egress>, ConfigError> {
-    let make = |port: &PortInfo| factory.make(port).map(Custom);
-    let (marker, scheduler) = super::parts_with(config, scheduling, make)?;
-    Ok(if config.can_pause {
-        Box::new(Port::new(config, marker, Gate::new(scheduler)))
-    } else {
-        Box::new(Port::new(config, marker, scheduler))
-    })
-}
-
-/// A port of the scheme's own type.
-#[inline]
-fn under<S: Scheduler + Send + 'static>(
-    config: &PortConfig,
-    marker: AnyMarker,
-    scheduler: S,
-) -> Box<dyn Egress> {
-    with_scheme!(marker, marker => Box::new(Port::new(config, marker, scheduler)))
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
@@ -365,6 +310,3 @@ impl fmt::Debug for dyn Egress {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests;

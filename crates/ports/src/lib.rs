@@ -1,0 +1,69 @@
+//! Ports of every scheme and scheduler, chosen by name when a port is made.
+//!
+//! Each pair of types is a pipeline of its own to compile. All of them are compiled here, apart from
+//! the simulator that runs them: a change to the simulator compiles none of them again.
+#![no_std]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+
+use tidegate_dataplane::mark::{self, AnyMarker, Marker, WithMarker, custom};
+use tidegate_dataplane::sched::{self, AnyScheduler, Gate, Scheduler};
+use tidegate_dataplane::{Egress, Port, PortConfig, custom_parts, parts};
+use tidegate_units::ConfigError;
+
+/// Makes a port by its parameters, or says which of them cannot be used.
+pub fn build(
+    config: &PortConfig,
+    marking: &mark::Config,
+    scheduling: &sched::Config,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let (marker, scheduler) = parts(config, marking, scheduling)?;
+    if config.can_pause {
+        return Ok(under(config, marker, Gate::new(scheduler)));
+    }
+    // The schedulers of most runs are worth code of their own for every scheme; a port of any other
+    // chooses it again at every hook. `docs/cost.md` has the instructions of both.
+    Ok(match scheduler {
+        AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
+        AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
+        other => under(config, marker, other),
+    })
+}
+
+/// Makes a port of a scheme from outside the library, or says what cannot be used.
+pub fn build_custom(
+    config: &PortConfig,
+    factory: &dyn custom::Make,
+    scheduling: &sched::Config,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let (marker, scheduler) = custom_parts(config, factory, scheduling)?;
+    Ok(if config.can_pause {
+        Box::new(Port::new(config, marker, Gate::new(scheduler)))
+    } else {
+        Box::new(Port::new(config, marker, scheduler))
+    })
+}
+
+/// A port of the scheme's own type.
+fn under<S: Scheduler + Send + 'static>(
+    config: &PortConfig,
+    marker: AnyMarker,
+    scheduler: S,
+) -> Box<dyn Egress> {
+    marker.typed(Under { config, scheduler })
+}
+
+struct Under<'a, S> {
+    config: &'a PortConfig,
+    scheduler: S,
+}
+
+impl<S: Scheduler + Send + 'static> WithMarker for Under<'_, S> {
+    type Output = Box<dyn Egress>;
+
+    fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output {
+        Box::new(Port::new(self.config, marker, self.scheduler))
+    }
+}
