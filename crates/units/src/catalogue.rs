@@ -1,68 +1,71 @@
-//! Parts that are known by name: schemes, schedulers, buffers, window rules, topologies, sources.
+//! Parts known by name: schemes, schedulers, buffers, congestion controls, topologies, workload
+//! sources.
 //!
-//! A part's settings say what it is called, what it does in a line and where its page is: they are
-//! [`Named`]. [`catalogue!`](crate::catalogue!) makes one type of any number of them. Whoever
-//! lists, explains, reads or writes parts takes them from there, so that a part is added in one
-//! place.
+//! A part's settings carry its name, a one-line summary and the address of its page: they are
+//! [`Named`]. [`catalogue!`](crate::catalogue!) makes one type of any number of parts. All code
+//! that lists, explains, reads or writes parts goes through that type, so that a part is added in
+//! one place.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::{ConfigError, Field, Settings};
 
-/// What is said of a part wherever parts are listed.
+/// Description of a part, shown wherever parts are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
-    /// The name in files and on the command line.
+    /// Name in files and on the command line.
     pub name: &'static str,
-    /// What it does, in a line that can follow the name.
+    /// One-line summary that can follow the name.
     pub summary: &'static str,
-    /// Its page below `docs`. Each `#` begins a heading of the page, or a term that a paragraph
-    /// begins with, below which it is described; without any, all of the page is about it.
+    /// The part's page below `docs`. Each `#` adds a heading of the page, or a term that a
+    /// paragraph begins with, below which the part is described. Without any `#` the whole page is
+    /// about it.
     pub page: &'static str,
-    /// The parts that it is made of, as files name them.
+    /// The parts that this one is composed of, as files name them.
     pub pieces: &'static [Piece],
-    /// The lines that a scenario has below its own, if it cannot be alone; examples show them.
+    /// Scenario lines that the part needs beside its own, if it cannot stand alone; examples
+    /// include them.
     pub needs: &'static str,
 }
 
-/// A part of a part.
+/// A component of a composed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The key in files.
+    /// Key in files.
     pub key: &'static str,
-    /// What it is for.
+    /// Purpose of the component.
     pub doc: &'static str,
-    /// What examples put there, or `None` if it can be left out.
+    /// Value used in examples, or `None` if the component is optional.
     pub example: Option<&'static str>,
 }
 
 impl About {
-    /// A part that is made of no others.
+    /// Describes a part without components.
     pub const fn new(name: &'static str, summary: &'static str, page: &'static str) -> Self {
         Self { name, summary, page, pieces: &[], needs: "" }
     }
 
-    /// The same, made of these.
+    /// Sets the components.
     #[must_use]
     pub const fn made_of(self, pieces: &'static [Piece]) -> Self {
         Self { pieces, ..self }
     }
 
-    /// The same, with what a scenario has below it.
+    /// Sets the scenario lines that the part needs beside its own.
     #[must_use]
     pub const fn needs(self, needs: &'static str) -> Self {
         Self { needs, ..self }
     }
 }
 
-/// Settings of a part that is known by name.
+/// Settings of a part known by name.
 pub trait Named: Settings {
-    /// What is said of it.
+    /// Description of the part.
     const ABOUT: About;
 }
 
-/// Parameters that can be set and read by name, whatever they are of.
+/// Parameters of any part, set and read by name.
 pub trait Parameters {
     /// The fields that can be set.
     fn fields(&self) -> &'static [Field];
@@ -88,29 +91,29 @@ impl<S: Settings> Parameters for S {
     }
 }
 
-/// One line of a catalogue.
+/// One entry of a catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What is said of the part.
+    /// Description of the part.
     pub about: About,
     /// The fields that can be set.
     pub fields: &'static [Field],
 }
 
-/// The parameters of any part of a sort.
+/// Parameters of any part of one sort.
 pub trait Catalogue: Parameters + Sized {
-    /// All parts by name, with those that are only made of others.
+    /// All parts in order of name, composed ones included.
     fn entries() -> Vec<Entry>;
 
-    /// The default parameters of what is called `name`, or `None` if nothing is, or if it is made
-    /// of others that have to be named.
+    /// Default parameters of the part called `name`; `None` if there is no such part, or if it is
+    /// composed of parts that must be named.
     fn named(name: &str) -> Option<Self>;
 
-    /// The name.
+    /// Name of the part.
     fn name(&self) -> &'static str;
 }
 
-/// Sorts entries by name. Of several that have the same, the first stays.
+/// Sorts entries by name. Of several with the same name, the first stays.
 #[doc(hidden)]
 #[must_use]
 pub fn sorted(mut entries: Vec<Entry>) -> Vec<Entry> {
@@ -119,7 +122,7 @@ pub fn sorted(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// The settings of what has none.
+/// Settings of a part without parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoSettings;
 
@@ -135,11 +138,11 @@ impl Settings for NoSettings {
     }
 }
 
-/// Makes the enum of the parameters of any part of a sort, from the list of all.
+/// Declares an enum that holds the parameters of any part of one sort, from a list of all parts.
 ///
-/// In brackets come those that are not made from defaults: each with its payload, what is said of
-/// it, and where in the payload its own settings are. `else` has further names for some of the
-/// list.
+/// The brackets list the composed parts, which have no defaults. Each has its payload, its
+/// description, and the expression that finds its own settings in the payload. `else` accepts
+/// further names for parts of the list.
 ///
 /// ```
 /// use tidegate_units::{About, Catalogue, NoSettings, Span, catalogue, settings};
@@ -197,11 +200,11 @@ macro_rules! catalogue {
         }
 
         impl $any {
-            /// The names of all that can be made from defaults.
+            /// Names of all parts that have default parameters.
             pub const NAMES: &'static [&'static str] =
                 &[$(<$parameters as $crate::Named>::ABOUT.name),*];
 
-            /// The default parameters of what is called `name`, or `None` if nothing is.
+            /// Default parameters of the part called `name`, or `None` if there is no such part.
             pub fn named(name: &str) -> Option<Self> {
                 $(if name == <$parameters as $crate::Named>::ABOUT.name {
                     return Some(Self::$variant(<$parameters>::default()));
@@ -212,7 +215,7 @@ macro_rules! catalogue {
                 None
             }
 
-            /// The name.
+            /// Name of the part.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$composite(_) => $about.name,)*

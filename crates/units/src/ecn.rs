@@ -9,7 +9,7 @@ pub enum Ecn {
     NotEct = 0b00,
     /// ECN-capable, codepoint ECT(1).
     Ect1 = 0b01,
-    /// ECN-capable, codepoint ECT(0): what DCTCP and standard TCP send.
+    /// ECN-capable, codepoint ECT(0), which DCTCP and standard TCP send.
     Ect0 = 0b10,
     /// Congestion experienced: marked here or on an earlier hop.
     Ce = 0b11,
@@ -27,7 +27,7 @@ impl Ecn {
         }
     }
 
-    /// The two bits as they stand in the IP header.
+    /// The two bits as carried in the IP header.
     #[inline]
     pub const fn bits(self) -> u8 {
         self as u8

@@ -7,7 +7,7 @@ macro_rules! ids {
         pub struct $name(pub $repr);
 
         impl $name {
-            /// The id as an index into a `Vec` of such things.
+            /// The id as an index into a `Vec`.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -25,7 +25,7 @@ macro_rules! ids {
 ids! {
     /// A flow: a dense number in the simulator, a hash of the five-tuple in a real switch.
     FlowId(u32);
-    /// A packet in the host's hands: a slab index in the simulator, a frame index in a switch.
+    /// A packet that the host holds: a slab index in the simulator, a frame index in a switch.
     PktId(u32);
     /// An egress port of one switch.
     PortId(u16);

@@ -34,7 +34,7 @@ pub use settings::{Choice, ConfigError, Field, Form, Setting, Settings};
 pub use size::{Bytes, Size};
 pub use time::{Span, Time};
 
-/// What the macros of this crate need at the place where they are used.
+/// Items that the macros of this crate need at their call sites.
 #[doc(hidden)]
 pub mod __private {
     pub use alloc::string::{String, ToString};

@@ -10,12 +10,12 @@ use core::str::FromStr;
 
 use crate::{Bytes, Rate, Ratio, Size, Span, Time};
 
-/// Text that is not the quantity it should be.
+/// Error: a text that is not a quantity of the expected kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
     problem: Problem,
-    /// What would have been read, with an example.
+    /// Description of the accepted texts, with an example.
     accepted: &'static str,
 }
 
@@ -36,7 +36,7 @@ impl ParseError {
         Self::new(text, Problem::NotAChoice, accepted)
     }
 
-    /// `text` is a number beyond those in `accepted`.
+    /// `text` is a number above the range in `accepted`.
     pub fn too_large(text: &str, accepted: &'static str) -> Self {
         Self::new(text, Problem::TooLarge, accepted)
     }
@@ -68,7 +68,7 @@ impl Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// A unit's spellings, the first being the one that is printed, and its worth in base units.
+/// A unit's spellings, of which the first is printed, and its value in base units.
 struct Unit(&'static [&'static str], u64);
 
 const TIMES: &[Unit] = &[
@@ -78,7 +78,7 @@ const TIMES: &[Unit] = &[
     Unit(&["ns"], 1_000),
     Unit(&["ps"], 1),
 ];
-/// Read, but never printed: what is printed is the same as ever.
+/// Units that are read but never printed, so that printed values do not change.
 const LONG_TIMES: &[Unit] =
     &[Unit(&["h"], 3_600_000_000_000_000), Unit(&["min"], 60_000_000_000_000)];
 const RATES: &[Unit] = &[
@@ -105,14 +105,14 @@ const SIZE_ACCEPTS: &str =
     "a size in B, KB, MB, GB, KiB, MiB, GiB or pkts, such as 300KB or 65pkts";
 const RATIO_ACCEPTS: &str = "a number, a fraction or a percentage, such as 0.25, 1/8 or 10%";
 
-/// A decimal number taken apart: `12.50` is 1250 with 2 decimals.
+/// A decimal number as digits and scale: `12.50` has the digits 1250 and 2 decimals.
 struct Decimal {
     digits: u64,
     decimals: u32,
 }
 
 impl Decimal {
-    /// Splits `text` into the number it begins with and the rest, spaces around the rest removed.
+    /// Splits `text` into its leading number and the rest, trimmed.
     fn split<'a>(text: &'a str, accepted: &'static str) -> Result<(Self, &'a str), ParseError> {
         let end = text
             .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
@@ -130,7 +130,7 @@ impl Decimal {
         for digit in whole.bytes().filter(|&c| c != b'_') {
             value.digits = append(value.digits, digit).ok_or_else(error(Problem::TooLarge))?;
         }
-        // Zeroes at the end say nothing, however many they are.
+        // Trailing zeroes do not change the value, however many there are.
         let fraction = fraction.trim_end_matches(['0', '_']);
         for digit in fraction.bytes().filter(|&c| c != b'_') {
             value.digits = append(value.digits, digit).ok_or_else(error(Problem::TooFine))?;
@@ -139,7 +139,7 @@ impl Decimal {
         Ok((value, rest.trim()))
     }
 
-    /// The number times `worth`, if that is whole and fits.
+    /// The number times `worth`, if the product is whole and fits.
     fn times(&self, worth: u64) -> Result<u64, Problem> {
         let product = u128::from(self.digits) * u128::from(worth);
         let scale = 10_u128.checked_pow(self.decimals).ok_or(Problem::TooFine)?;

@@ -4,7 +4,7 @@ use core::num::NonZeroU64;
 
 use crate::Span;
 
-/// Picoseconds that one bit per second needs for one byte.
+/// Picoseconds that one byte takes at one bit per second.
 const PS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
 
 /// A speed in bits per second. Zero is not a rate: a link that never sends has none.
@@ -34,19 +34,19 @@ impl Rate {
         self.0.get()
     }
 
-    /// Time to put `bytes` on the wire, rounded up so that a link never exceeds its rate;
-    /// saturates. A caller that needs it per packet keeps a [`ByteTime`].
+    /// Serialization time of `bytes`, rounded up so that a link never exceeds its rate; saturates.
+    /// A caller that needs it per packet keeps a [`ByteTime`].
     pub const fn time_for(self, bytes: u32) -> Span {
         ByteTime::new(self).span(bytes)
     }
 
-    /// Bytes that pass in `span`, rounded down; saturates.
+    /// Bytes sent in `span`, rounded down; saturates.
     pub const fn bytes_in(self, span: Span) -> u64 {
         let bytes = span.as_ps() as u128 * self.as_bps() as u128 / PS_PER_BYTE_AT_1_BPS as u128;
         saturate(bytes)
     }
 
-    /// The rate at which `bytes` pass in `span`, rounded down; `None` if that is below one bit per
+    /// The rate that sends `bytes` in `span`, rounded down; `None` if it is below one bit per
     /// second or `span` is zero.
     pub const fn from_bytes_over(bytes: u64, span: Span) -> Option<Self> {
         if span.as_ps() == 0 {
@@ -57,12 +57,12 @@ impl Rate {
     }
 }
 
-/// A rate prepared for the packet path: the time of a packet costs a multiplication, and a 64-bit
-/// division only where a byte does not take whole picoseconds.
+/// A rate prepared for the packet path. A packet's serialization time costs one multiplication, and
+/// a 64-bit division only at rates where a byte does not take whole picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime {
-    /// Picoseconds per byte, or zero if their product with a number of bytes may not be all that
-    /// there is to it.
+    /// Picoseconds per byte, or zero if a byte does not take whole picoseconds or the product with
+    /// a packet's size may overflow.
     exact: u64,
     bps: NonZeroU64,
 }
@@ -82,11 +82,11 @@ impl ByteTime {
         Rate(self.bps)
     }
 
-    /// Time to put `bytes` on the wire, rounded up; saturates.
+    /// Serialization time of `bytes`, rounded up; saturates.
     #[inline]
     pub const fn span(self, bytes: u32) -> Span {
         if self.exact != 0 {
-            // No overflow, checked when it was made.
+            // Cannot overflow: `new` checked the largest product.
             return Span::from_ps(self.exact * bytes as u64);
         }
         self.inexact_span(bytes)
@@ -95,7 +95,7 @@ impl ByteTime {
     #[cold]
     const fn inexact_span(self, bytes: u32) -> Span {
         let whole = PS_PER_BYTE_AT_1_BPS / self.bps.get();
-        // What is left over per byte, in 1/`bps` ps.
+        // Remainder per byte, in units of 1/`bps` ps.
         let rest = PS_PER_BYTE_AT_1_BPS - whole * self.bps.get();
         let rest = match rest.checked_mul(bytes as u64) {
             Some(product) => product.div_ceil(self.bps.get()),

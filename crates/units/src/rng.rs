@@ -1,10 +1,11 @@
 //! Seeded randomness for the packet path: xoshiro256++ (Blackman and Vigna, 2019).
 //!
-//! Written out here, twenty lines, because the crates below the simulator have no dependencies
-//! and because the stream is part of every result: it must never change under a user's feet.
+//! The generator is twenty lines and written out here for two reasons: the crates below the
+//! simulator have no dependencies, and its stream is part of every result and must never change
+//! with an upgrade.
 
-/// A random stream. Whoever draws owns one, seeded from (run seed, stream), so that adding
-/// a stream does not shift the draws of the others.
+/// A random stream. Each consumer owns one, seeded from (run seed, stream number), so that a new
+/// consumer does not shift the draws of the others.
 #[derive(Clone, Debug)]
 pub struct Rng([u64; 4]);
 

@@ -1,8 +1,8 @@
-//! Settings: a struct of parameters declared once, with its defaults and where they come from.
+//! Settings: a struct of parameters, declared once with defaults and their sources.
 //!
 //! [`settings!`](macro@crate::settings) turns the declaration into the struct, its `Default`, and a
 //! table of fields that can be listed, set and read by name. Scenario files, command-line
-//! overrides, golden vectors and the reference pages all go through that table, so that no list of
+//! overrides, golden vectors and the reference pages all use that table, so that no list of
 //! parameters is written twice.
 
 use alloc::string::{String, ToString};
@@ -13,9 +13,9 @@ use core::str::FromStr;
 
 use crate::{Bytes, ParseError, Rate, Ratio, Size, Span};
 
-/// A value that a setting can hold: it has a text form.
+/// A value that a setting can hold, with a text form.
 pub trait Setting: Sized {
-    /// What its text looks like.
+    /// Form of the text.
     const FORM: Form;
 
     /// Reads the value from its text form.
@@ -24,19 +24,18 @@ pub trait Setting: Sized {
     fn write(&self) -> String;
 }
 
-/// What the text of a setting looks like: enough to describe it to an editor or in a reference
-/// page.
+/// Form of a setting's text, precise enough for an editor's schema or a reference page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// `true` or `false`.
     Bool,
     /// An amount of data, such as `300KB`.
     Bytes,
-    /// One of these words.
+    /// One of a list of words.
     Choice(&'static [Choice]),
     /// Several values, such as one for each queue.
     List(&'static Self),
-    /// A whole number from zero to this.
+    /// A whole number from zero to this maximum.
     Number(u64),
     /// The word `none`, or a value.
     Optional(&'static Self),
@@ -48,39 +47,39 @@ pub enum Form {
     Size,
     /// A length of time, such as `78us`.
     Span,
-    /// Something else; these words say what.
+    /// Any other text, described by these words.
     Text(&'static str),
 }
 
-/// A word that a setting may be, and what it means.
+/// One word of a setting that is a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The word.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning of the word.
     pub doc: &'static str,
 }
 
 /// One field of a settings struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The name in files and on the command line, words joined by `_`.
+    /// Name in files and on the command line, words joined by `_`.
     pub name: &'static str,
-    /// What it does and where its default comes from.
+    /// Meaning of the field and the source of its default.
     pub doc: &'static str,
-    /// What its text looks like.
+    /// Form of the field's text.
     pub form: Form,
-    /// Whether it is a length or a time that says when a scheme marks.
+    /// Whether the field is a length or a time above which a scheme marks.
     pub is_threshold: bool,
 }
 
 impl Field {
-    /// A field that is no threshold.
+    /// Describes a field that is no threshold.
     pub const fn new(name: &'static str, doc: &'static str, form: Form) -> Self {
         Self { name, doc, form, is_threshold: false }
     }
 
-    /// The same as a threshold: `#[is(threshold)]` in [`settings!`](crate::settings!).
+    /// Makes the field a threshold: `#[is(threshold)]` in [`settings!`](crate::settings!).
     #[must_use]
     pub const fn threshold(self) -> Self {
         Self { is_threshold: true, ..self }
@@ -99,7 +98,7 @@ pub trait Settings: Default {
     fn value(&self, field: &str) -> Option<String>;
 }
 
-/// A configuration that cannot be used: which field, what it was, and what would work.
+/// Error: a configuration that cannot be used. Names the field, its value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -116,14 +115,14 @@ pub enum ConfigError {
     UnknownField {
         /// The name that was given.
         field: String,
-        /// The fields there are.
+        /// The fields that exist.
         known: &'static [Field],
     },
     /// The value is not of the field's kind.
     Unreadable {
         /// The field's name.
         field: &'static str,
-        /// What is wrong with the text.
+        /// The problem with the text.
         error: ParseError,
     },
 }
@@ -212,7 +211,7 @@ impl Setting for bool {
     }
 }
 
-/// Any text, as it is.
+/// Any text, unchanged.
 impl Setting for String {
     const FORM: Form = Form::Text("");
 
@@ -242,7 +241,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 }
 
-/// A value that may be left out: the word `none` means that it is absent.
+/// An optional value: the word `none` means that it is absent.
 impl<T: Setting> Setting for Option<T> {
     const FORM: Form = Form::Optional(&T::FORM);
 
@@ -255,9 +254,10 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// Declares a settings struct: documented fields, each with its default. Those of a part also have
-/// what is said [about](crate::About) it: name, summary, page, and what it needs in a scenario if
-/// it cannot be alone. `#[is(threshold)]` is for fields that say when a scheme marks.
+/// Declares a settings struct: documented fields, each with its default. `#[named]` adds the
+/// [description](crate::About) of a part: name, summary, page, and the scenario lines that it needs
+/// if it cannot stand alone. `#[is(threshold)]` marks a field as a length or a time above which a
+/// scheme marks.
 ///
 /// ```
 /// use tidegate_units::{Named, Settings, Span, settings};

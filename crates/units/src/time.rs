@@ -7,7 +7,7 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in time: picoseconds since the start of the run.
 ///
-/// `Time + Span` and `Time - Time` are the only sums; adding two times does not compile. Both
+/// Only `Time + Span` and `Time - Time` are defined; adding two times does not compile. Both
 /// saturate: a time never passes [`Time::MAX`] and a span never falls below zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);

@@ -1,9 +1,9 @@
-//! Marking schemes: which packets are marked.
+//! Marking schemes: the rules that decide which packets are marked.
 //!
-//! A scheme decides and never touches a packet. The port applies the decision: only ECN-capable
-//! packets are marked, and what happens to the others is the port's setting.
+//! A scheme decides and never touches a packet. The port applies the decision: it marks only
+//! ECN-capable packets, and its settings say how it treats the others.
 //!
-//! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
+//! One value serves one port and holds per-queue state. To add a scheme, see `CONTRIBUTING.md`.
 
 pub mod bcc;
 pub mod codel;
@@ -47,13 +47,13 @@ use tidegate_units::{ConfigError, NoSettings, QueueId, Rate, Rng, Span, Time, ca
 use crate::sched::{Round, Turn};
 use crate::{Pkt, Rule};
 
-/// What a scheme sees when it decides.
+/// Facts that a scheme sees when it decides.
 ///
 /// All byte and packet counts exclude the packet in hand, at enqueue and at dequeue alike. A scheme
 /// that needs the inclusive reading adds `pkt.len` and says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cx {
-    /// The time of the arrival, or of the start of the transmission.
+    /// Time of the arrival, or of the start of the transmission.
     pub now: Time,
     /// The packet's queue.
     pub queue: QueueId,
@@ -65,10 +65,10 @@ pub struct Cx {
     pub port_bytes: u32,
     /// Packets in all queues of the port.
     pub port_packets: u32,
-    /// Bytes in the shared pool that the queue draws from; zero if there is none, or if
-    /// [`Marker::reads_pool`] says that the scheme does not ask.
+    /// Bytes in the shared pool that the queue draws from; zero if there is none, or if the scheme
+    /// does not [read the pool](Marker::reads_pool).
     pub pool_bytes: u32,
-    /// The packet itself.
+    /// The packet in hand.
     pub pkt: Pkt,
 }
 
@@ -82,13 +82,13 @@ pub enum MarkDecision {
 }
 
 impl MarkDecision {
-    /// A mark by `rule` if `condition` holds.
+    /// A mark by `rule` if `condition` holds, otherwise none.
     #[inline]
     pub const fn mark_if(condition: bool, rule: Rule) -> Self {
         if condition { Self::Mark(rule) } else { Self::Pass }
     }
 
-    /// The first of two decisions that is a mark.
+    /// The first of two decisions that marks, if either does.
     #[inline]
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
@@ -109,13 +109,14 @@ pub trait Queues {
     fn packets(&self, queue: QueueId) -> u32;
 }
 
-/// What a scheme may need to know of its port when it is made.
+/// Properties of the port that a scheme may need when it is built.
 pub struct PortInfo<'a> {
     /// The port's link speed.
     pub rate: Rate,
     /// Number of queues.
     pub queues: u8,
-    /// Each queue's part in the scheduler's rounds, or `None` for a queue served otherwise.
+    /// Each queue's share of the scheduler's rounds, or `None` for a queue that is not served in
+    /// rounds.
     pub round: &'a dyn Fn(QueueId) -> Option<Round>,
     /// The queue that the scheduler serves strictly first, or `None` if it has none.
     pub first: Option<QueueId>,
@@ -123,14 +124,14 @@ pub struct PortInfo<'a> {
     pub scheduler: &'static str,
     /// The seed of the run.
     pub seed: u64,
-    /// A number that no other port of the run has: that of its random stream.
+    /// Number of the port's random stream, unique within the run.
     pub stream: u64,
 }
 
-/// Decides which packets of one port are marked.
+/// A marking scheme: decides which packets of one port are marked.
 pub trait Marker {
-    /// Names the queue of an arriving packet, before it is admitted. `proposed` is the
-    /// classifier's choice; only schemes that map flows to queues answer otherwise.
+    /// Queue for an arriving packet, before it is admitted. `proposed` is the classifier's choice;
+    /// only schemes that map flows to queues return another one.
     #[inline]
     fn assign(
         &mut self,
@@ -154,48 +155,49 @@ pub trait Marker {
         MarkDecision::Pass
     }
 
-    /// Called once the packet is in its queue; it has not been dropped.
+    /// Records a packet that was queued. Not called for a packet that was dropped.
     #[inline]
     fn on_queued(&mut self, _cx: &Cx) {}
 
-    /// Decides on a departing packet, which waited for `sojourn`: after it left its queue and its
-    /// bytes were released.
+    /// Decides on a departing packet, which waited for `sojourn`. The packet has left its queue and
+    /// its bytes are released.
     #[inline]
     fn on_dequeue(&mut self, _cx: &Cx, _sojourn: Span) -> MarkDecision {
         MarkDecision::Pass
     }
 
-    /// A queue's turn began or ended. Called between the decisions of the packets around it.
+    /// Records the start or end of a queue's turn. Called between the decisions of the packets
+    /// around it.
     #[inline]
     fn on_turn(&mut self, _turn: &Turn) {}
 
-    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    /// Current marking threshold of `queue` in bytes, if the scheme has one.
     fn threshold(&self, _queue: QueueId) -> Option<u32> {
         None
     }
 
-    /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
+    /// Estimated service rate of `queue`, if the scheme makes such an estimate.
     fn capacity(&self, _queue: QueueId) -> Option<Rate> {
         None
     }
 
-    /// How many flows the scheme holds to be active at its port, if it counts them.
+    /// Number of active flows at the port, if the scheme counts them.
     fn flows(&self) -> Option<u32> {
         None
     }
 
-    /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch
-    /// up to date before it asks for one.
+    /// Whether decisions read [`Cx::pool_bytes`]. If so, a lazy host brings all ports of the switch
+    /// up to date before it asks for a decision.
     const READS_POOL: bool = false;
 
-    /// The same of a scheme that is chosen at run time.
+    /// The same for a scheme chosen at run time.
     #[inline]
     fn reads_pool(&self) -> bool {
         Self::READS_POOL
     }
 
-    /// While [`Cx::pool_bytes`] stays below this, decisions and state do not depend on it: a lazy
-    /// host may then let it be out of date. All ones for a scheme that does not read it.
+    /// Pool length below which decisions and state do not depend on [`Cx::pool_bytes`], so that a
+    /// lazy host may let it be out of date. `u32::MAX` for a scheme that does not read the pool.
     fn ignores_pool_below(&self) -> u32 {
         if self.reads_pool() { 0 } else { u32::MAX }
     }
@@ -210,8 +212,8 @@ pub trait WithMarker {
     fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output;
 }
 
-/// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
-/// and the names by which both are known in files and on the command line.
+/// Declares, from one list, the enum of all schemes with its forwarding, the enum of their
+/// parameters, and the names of both in files and on the command line.
 macro_rules! schemes {
     ($($variant:ident($module:ident),)*) => {
         /// Any scheme, chosen at run time.
@@ -227,7 +229,7 @@ macro_rules! schemes {
         }
 
         catalogue! {
-            /// The parameters of any scheme.
+            /// Parameters of any scheme.
             #[non_exhaustive]
             pub enum Config {
                 [
@@ -239,11 +241,11 @@ macro_rules! schemes {
         }
 
         impl Config {
-            /// Makes the scheme for a port, or says which parameter cannot be used there.
+            /// Builds the scheme for a port, or names the parameter that cannot be used there.
             pub fn build(&self, port: &PortInfo) -> Result<AnyMarker, ConfigError> {
                 Ok(match self {
                     Self::Or(pair) => {
-                        // A seed for each, so that they draw independently.
+                        // A seed for each scheme, so that they draw independently.
                         let seeded = |part| PortInfo {
                             seed: Rng::new(port.seed, part).next_u64(),
                             ..*port
@@ -278,7 +280,7 @@ macro_rules! schemes {
             }
         }
 
-        /// Makes the same call to each scheme.
+        /// Calls the same expression with the scheme, of whatever type it is.
         macro_rules! with_scheme {
             ($any:expr, $scheme:ident => $call:expr) => {
                 match $any {
@@ -308,8 +310,8 @@ schemes! {
 }
 
 impl Config {
-    /// Entries of the tables that the scheme has at a port of so many queues, where it models those
-    /// of a switch's hardware.
+    /// Table entries that the scheme needs at a port with `queues` queues, where it models the
+    /// tables of switch hardware.
     pub fn table_entries(&self, queues: u8) -> u64 {
         match self {
             Self::Or(pair) => pair.0.table_entries(queues) + pair.1.table_entries(queues),
@@ -372,7 +374,7 @@ impl Marker for AnyMarker {
     }
 }
 
-/// A scheme behind a pointer, as pairs of schemes chosen at run time are.
+/// A boxed scheme, used for pairs of schemes chosen at run time.
 impl<M: Marker> Marker for Box<M> {
     #[inline]
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
@@ -425,7 +427,7 @@ impl<M: Marker> Marker for Box<M> {
     }
 }
 
-/// What the schemes' own tests start from.
+/// Fixtures of the schemes' unit tests.
 #[cfg(test)]
 mod testing {
     use tidegate_units::Ecn;

@@ -1,7 +1,7 @@
-//! Two schemes at once: a packet is marked if either of them asks for it.
+//! Two schemes at once: a packet is marked if either of them marks it.
 //!
-//! Both see every packet, so that the state of each is as if it were alone. When both ask, the mark
-//! counts for the first.
+//! Both see every packet, so that the state of each is the same as if it were alone. If both mark,
+//! the mark counts for the first.
 
 use tidegate_units::{About, Piece, QueueId, Rate, Span, Time};
 
@@ -9,9 +9,9 @@ use super::{Cx, MarkDecision, Marker, Queues};
 use crate::Pkt;
 use crate::sched::Turn;
 
-/// What is said of a pair. It has no fields of its own: its schemes are set apart.
+/// Description of a pair. A pair has no fields: each scheme has its own.
 pub(super) const ABOUT: About =
-    About::new("or", "marks if either of two schemes asks for it", "schemes/or.md").made_of(&[
+    About::new("or", "marks a packet if either of two schemes marks it", "schemes/or.md").made_of(&[
         Piece {
             key: "first",
             doc: "The scheme whose rule is counted when both mark.",
@@ -20,12 +20,12 @@ pub(super) const ABOUT: About =
         Piece { key: "second", doc: "The other scheme.", example: Some("tcn") },
     ]);
 
-/// Marks when `first` or `second` does.
+/// Marks a packet if `first` or `second` marks it.
 #[derive(Clone, Debug)]
 pub struct Or<A, B> {
-    /// The scheme whose rule is counted when both ask.
+    /// The scheme whose rule is counted when both mark.
     pub first: A,
-    /// The other scheme. If both map flows to queues, this one has the last word.
+    /// The other scheme. If both map flows to queues, this one decides last.
     pub second: B,
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use crate::mark::{Config, DropTail, Tcn, tcn};
     use crate::sched::TurnEvent;
 
-    /// A scheme that counts its calls, marks everything, and moves each packet one queue on.
+    /// A scheme that counts its calls, marks everything, and moves each packet one queue up.
     #[derive(Default)]
     struct Probe {
         enqueued: u32,
@@ -183,7 +183,7 @@ mod tests {
             let mut scheme = pair.build(&port_info(1)).unwrap();
             let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != MarkDecision::Pass;
             let hits = (0..8_000).filter(hit).count();
-            // One in eight is spared by all three.
+            // All three spare one packet in eight.
             assert!(hits.abs_diff(7_000) < 150, "{hits}");
         }
     }

@@ -6,7 +6,7 @@
 //! λ × RTT, as a comparison. The threshold does not depend on the number of flows. As with DiffECN,
 //! the scheduler must serve the high-priority queue strictly first.
 //!
-//! The paper gives no threshold for it; those of the profiles are of its TCN.
+//! The paper gives no threshold for this scheme, so the profiles use its thresholds for TCN.
 
 use alloc::boxed::Box;
 
@@ -21,44 +21,45 @@ settings! {
     #[named("per-flow-tcn", "TCN with a queue for each flow", "schemes/per-flow-tcn.md",
         "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
-        /// The setup of DiffECN that everything at `none` below is taken from.
+        /// DiffECN's setup that supplies every value left at `none` below.
         pub profile: Profile = Profile::Simulation,
         /// Mark strictly above this sojourn time; `none` derives it as λ × RTT.
         #[is(threshold)]
         pub threshold: Option<Span> = None,
-        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (DiffECN, section
-        /// II-B). `none` gives the threshold of TCN in the profile: 11/120, for 11us, in the
-        /// simulations, and 3/19, for 30us, in the testbed.
+        /// Factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (DiffECN, section II-B).
+        /// `none` gives the threshold of TCN in the profile: 11/120, for 11us, in the simulations,
+        /// and 3/19, for 30us, in the testbed.
         pub lambda: Option<Ratio> = None,
         /// The base round-trip time (`RTT`), of which a derived threshold and the period are
         /// multiples. `none`: 120us in the simulations, 190us in the testbed.
         pub rtt: Option<Span> = None,
-        /// How flows are remembered. `none`: exactly in the simulations, with DiffECN's hardware
-        /// flow map in the testbed (section V).
+        /// Memory of flows. `none`: exact in the simulations, DiffECN's hardware flow map in the
+        /// testbed (section V).
         pub tables: Option<Tables> = None,
-        /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are
-        /// ordinary.
+        /// The queue that the scheduler serves strictly first (DiffECN, section IV-B.2). All others
+        /// are ordinary.
         pub priority_queue: u8 = 0,
-        /// Bytes that an active flow may pass through the high-priority queue, more than none
-        /// (DiffECN, section VI-C.4).
+        /// Bytes that an active flow may pass through the high-priority queue, above zero (DiffECN,
+        /// section VI-C.4).
         pub pass_limit: Size = Size::Packets(10),
-        /// Whether the arriving packet is part of what its flow has passed (DiffECN, figure 8).
+        /// Whether the arriving packet counts towards the bytes that its flow has passed (DiffECN,
+        /// figure 8).
         pub pass_count: PassCount = PassCount::WithArrival,
         /// Bytes of a full packet, for amounts in packets.
         pub mtu: u32 = 1500,
-        /// Of the hardware flow map: when it forgets a flow.
+        /// Hardware flow map only: the event at which it forgets a flow.
         pub release: Release = Release::QueueEmpty,
-        /// Of the hardware flow map: the period of the idle release (`T_period`), in round-trip
+        /// Hardware flow map only: the period of the idle release (`T_period`), in round-trip
         /// times (DiffECN, section VI-B.2).
         pub period: Ratio = PERIOD_RTTS,
-        /// Of the hardware flow map: entries for each queue (DiffECN, section IV-B.3). The sum is
+        /// Hardware flow map only: entries for each queue (DiffECN, section IV-B.3). The sum is
         /// rounded up to a power of two.
         pub map_entries: u32 = 512,
     }
 }
 
 impl Config {
-    /// The sojourn time above which packets are marked: as given, or λ × RTT.
+    /// Sojourn time above which packets are marked: as configured, or λ × RTT.
     pub fn sojourn(&self) -> Span {
         let lambda = self.lambda.unwrap_or(self.profile.sojourn_lambda());
         let derived = lambda.of_span(self.rtt());
@@ -87,7 +88,7 @@ pub struct PerFlowTcn {
 }
 
 impl PerFlowTcn {
-    /// Per-flow TCN with these parameters.
+    /// Builds per-flow TCN with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let map = QueueMap::new(
             &Options {

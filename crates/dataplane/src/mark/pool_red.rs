@@ -1,10 +1,10 @@
-//! Per-pool RED: mark on arrival when the shared buffer pool, the packet included, is fuller than a
-//! threshold.
+//! Per-pool RED: marks on arrival when the shared buffer pool, the packet included, is fuller than
+//! a threshold.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.2.2 (service
 //! pools), and "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
 //! `APNet` 2017, section 4.2 (shared buffer ECN/RED). The law and its options are in
-//! [`red`](super::red). What a correction counts and an average remembers is kept per port.
+//! [`red`](super::red). The counts of a correction and the average are per port.
 
 use tidegate_units::{Bytes, ConfigError, Ratio, Size, Span};
 
@@ -27,8 +27,8 @@ red_settings! {
         pub max_probability: Ratio = Ratio::ONE,
     }
     {
-        /// Bytes in a packet. A pool counts bytes, of packets of any size: thresholds in packets
-        /// need this one. An average decays by 1500 bytes at a time without it.
+        /// Bytes in a packet. A pool counts bytes of packets of any size, so thresholds in packets
+        /// need this value. Without it an average decays by 1500 bytes at a time.
         pub packet_size: Option<u32> = None,
     }
 }
@@ -38,7 +38,7 @@ red_settings! {
 pub struct PoolRed(Red<Pool>);
 
 impl PoolRed {
-    /// Per-pool RED with these parameters.
+    /// Builds per-pool RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let thresholds = Thresholds {
             high: config.threshold,
@@ -82,7 +82,7 @@ mod tests {
             let queue_bytes = u32::MAX;
             red.on_enqueue(&Cx { pool_bytes, queue_bytes, port_bytes: u32::MAX, ..cx() })
         };
-        // 2 727 608 bytes with this packet's 1500.
+        // 2 727 608 bytes including this packet's 1500.
         assert_eq!(verdict(2_726_108), MarkDecision::Pass);
         assert_eq!(verdict(2_726_109), MarkDecision::Mark(Rule::PoolLength));
     }
@@ -100,7 +100,7 @@ mod tests {
         );
         let mut red = made(Some(1_538)).unwrap();
         let mut verdict = |pool_bytes| red.on_enqueue(&Cx { pool_bytes, ..cx() });
-        // 20 of 1538 bytes, this packet's 1500 among them.
+        // 20 packets of 1538 bytes, including this packet's 1500.
         assert_eq!(verdict(29_260), MarkDecision::Pass);
         assert_eq!(verdict(29_261), MarkDecision::Mark(Rule::PoolLength));
     }

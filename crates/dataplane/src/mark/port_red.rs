@@ -1,9 +1,10 @@
-//! Per-port RED: mark on arrival when all queues of the port together, the packet included, are
+//! Per-port RED: marks on arrival when all queues of the port together, the packet included, are
 //! longer than a threshold.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, sections 2.1 and 3.2.2.
-//! Keeps latency low and throughput high, but a queue's packets are marked for the length of
-//! others, which breaks the scheduler's policy. The law and its options are in [`red`](super::red).
+//! Keeps latency low and throughput high, but marks a queue's packets for the length of other
+//! queues, which violates the scheduler's policy. The law and its options are in
+//! [`red`](super::red).
 
 use tidegate_units::{ConfigError, Ratio, Size, Span};
 
@@ -14,7 +15,7 @@ red_settings! {
     /// Parameters of per-port RED.
     #[named("port-red", "marks by the length of all queues of the port", "schemes/port-red.md")]
     {
-        /// Mark above this length of all queues together (`K`, or `K_max`). The default is that of
+        /// Mark above this length of all queues together (`K`, or `K_max`). The default is from
         /// TCN's simulations with DCTCP (section 6.2).
         #[is(threshold)]
         pub threshold: Size = Size::Packets(65),
@@ -32,7 +33,7 @@ red_settings! {
 pub struct PortRed(Red<Port>);
 
 impl PortRed {
-    /// Per-port RED with these parameters.
+    /// Builds per-port RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let thresholds = Thresholds {
             high: config.threshold,
@@ -68,7 +69,7 @@ mod tests {
             let queue = tidegate_units::QueueId(queue);
             red.on_enqueue(&Cx { queue, port_bytes, ..cx() })
         };
-        // 65 packets of 1500 bytes are 97 500, this one included.
+        // 65 packets of 1500 bytes are 97 500, this packet included.
         assert_eq!(verdict(7, 96_000), MarkDecision::Pass);
         assert_eq!(verdict(7, 96_001), MarkDecision::Mark(Rule::PortLength));
         assert_eq!(verdict(0, 96_001), MarkDecision::Mark(Rule::PortLength));

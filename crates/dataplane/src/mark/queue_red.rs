@@ -1,9 +1,9 @@
-//! Per-queue RED: mark on arrival when the packet's own queue, the packet included, is longer than
+//! Per-queue RED: marks on arrival when the packet's own queue, the packet included, is longer than
 //! a threshold.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, sections 2.1 and 3.2.1.
-//! With the standard threshold C × RTT × λ on every queue this is current practice, and what TCN is
-//! compared with. The law and its options are in [`red`].
+//! With the standard threshold C × RTT × λ on every queue this is current practice, and the
+//! baseline that TCN is compared with. The law and its options are in [`red`].
 
 use alloc::vec::Vec;
 
@@ -17,15 +17,15 @@ red_settings! {
     #[named("queue-red", "marks by the length of the packet's own queue", "schemes/queue-red.md")]
     {
         /// Mark above this length of the queue (`K`, or `K_max`): one value for all queues, or one
-        /// per queue. The default is that of TCN's simulations with DCTCP (section 6.2).
+        /// per queue. The default is from TCN's simulations with DCTCP (section 6.2).
         #[is(threshold)]
         pub threshold: Vec<Size> = alloc::vec![Size::Packets(65)],
         /// Mark with a rising probability from this length on (`K_min`): one value for all queues,
         /// or one per queue; empty for a single step.
         #[is(threshold)]
         pub min_threshold: Vec<Size> = Vec::new(),
-        /// The speed of the ports that the thresholds are for: at others they are longer or shorter
-        /// in proportion, as `K` = C × RTT × λ is. `none` for the same at all ports.
+        /// Port speed that the thresholds are given for. At other speeds they scale in proportion,
+        /// as `K` = C × RTT × λ does. `none` for the same thresholds at all ports.
         pub speed: Option<Rate> = None,
         /// The probability that the rise reaches at `threshold` (`P_max`): one value for all
         /// queues, or one per queue. Not used by a step.
@@ -38,7 +38,7 @@ red_settings! {
 pub struct QueueRed(Red<Queue>);
 
 impl QueueRed {
-    /// Per-queue RED with these parameters.
+    /// Builds per-queue RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let of_port = |sizes: Vec<Size>| match config.speed {
             Some(speed) => {
@@ -63,7 +63,7 @@ impl QueueRed {
     }
 }
 
-/// A threshold for ports of one speed, at a port of another; rounded down.
+/// A threshold given for ports of one speed, scaled to a port of another; rounded down.
 pub fn in_proportion(size: Size, rate: Rate, speed: Rate) -> Size {
     let scaled = |length: u64| {
         let product = u128::from(length) * u128::from(rate.as_bps());
@@ -111,7 +111,7 @@ mod tests {
         let mut verdict = |queue_bytes| {
             red.on_enqueue(&Cx { queue_bytes, port_bytes: u32::MAX, pool_bytes: u32::MAX, ..cx() })
         };
-        // 65 packets of 1500 bytes are 97 500, this one included.
+        // 65 packets of 1500 bytes are 97 500, this packet included.
         assert_eq!(verdict(96_000), MarkDecision::Pass);
         assert_eq!(verdict(96_001), MarkDecision::Mark(Rule::QueueLength));
         assert_eq!(red.threshold(QueueId(1)), Some(97_500));

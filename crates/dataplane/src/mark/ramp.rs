@@ -14,11 +14,11 @@ pub(super) const CERTAIN: Chance = 1 << 32;
 pub(super) struct Ramp {
     low: u64,
     high: u64,
-    /// The probability at `high`, unless `low` is the same.
+    /// Probability at `high`, unless `low` equals `high`.
     probability: Ratio,
 }
 
-/// Where a value lies on the ramp.
+/// Position of a value on the ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zone {
     /// Strictly below `low`: never mark.
@@ -30,8 +30,8 @@ pub(super) enum Zone {
 }
 
 impl Ramp {
-    /// A ramp with `low` ≤ `high` and a probability of at most one. The fields are named as the
-    /// scheme's user knows them.
+    /// A ramp with `low` ≤ `high` and a probability of at most one. The field names are the user's,
+    /// for error messages.
     pub(super) fn new(
         (low_field, low): (&'static str, u64),
         high: u64,
@@ -47,13 +47,13 @@ impl Ramp {
         Ok(Self::of(low, high, probability))
     }
 
-    /// A ramp of what has been checked: `low` ≤ `high`, and a probability of at most one.
+    /// A ramp from checked values: `low` ≤ `high`, and a probability of at most one.
     #[inline]
     pub(super) const fn of(low: u64, high: u64, probability: Ratio) -> Self {
         Self { low, high, probability }
     }
 
-    /// Where `value` lies. The probability is rounded down.
+    /// Position of `value`, with the probability rounded down.
     #[inline]
     pub(super) fn zone(&self, value: u64) -> Zone {
         if value < self.low {
@@ -69,7 +69,7 @@ impl Ramp {
         let full = self.probability.of(CERTAIN);
         let (above, range) = (value - self.low, self.high - self.low);
         if range == 0 {
-            // Equal thresholds are a step: only what is above them is marked.
+            // Equal thresholds are a step: only values above them are marked.
             return 0;
         }
         // `full` has at most 33 bits and `above` at most 64; the quotient is at most `full`.

@@ -1,14 +1,14 @@
-//! Rate-estimating RED: mark on arrival when the packet's own queue, the packet included, is longer
-//! than the measured departure rate calls for.
+//! Rate-estimating RED: marks on arrival when the packet's own queue, the packet included, is
+//! longer than the measured departure rate allows.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.3, Algorithm
 //! 1, which takes the departure rate estimator of PIE (Pan et al., HPSR 2013). A cycle of
 //! measurement starts when the queue is long enough to last through it and ends when as many bytes
 //! have left; the threshold follows the smoothed rate: `K_i` = min(rate / C, 1) × `K_port`.
 //!
-//! Where the paper is silent, as in the authors' simulator: the queue length is that after the
-//! packet was removed; the packet that starts a cycle counts; a cycle lasts until its last packet
-//! is off the wire; the next one starts at that moment if the queue is still long enough. The
+//! Where the paper is silent, the authors' simulator decides. The queue length is read after the
+//! packet was removed. The packet that starts a cycle counts. A cycle lasts until its last packet
+//! is off the wire, and the next one starts at that moment if the queue is still long enough. The
 //! estimate neither decays nor resets while the queue is idle. Rates are whole bits per second,
 //! rounded down.
 
@@ -23,17 +23,17 @@ use crate::Rule;
 
 settings! {
     /// Parameters of rate-estimating RED.
-    #[named("rate-red", "marks by queue length, for the measured rate of the queue",
+    #[named("rate-red", "marks by queue length, with a threshold for the queue's measured rate",
         "schemes/rate-red.md")]
     pub struct Config {
-        /// The threshold of a queue that has the link to itself (`K_port`): C × RTT × λ. TCN,
-        /// section 3.3: 125 KB.
+        /// Threshold of a queue that has the link to itself (`K_port`): C × RTT × λ. TCN, section
+        /// 3.3: 125 KB.
         #[is(threshold)]
         pub port_threshold: Size = Size::Bytes(Bytes(125_000)),
         /// A cycle starts at this queue length and ends after as many bytes (`dq_thresh`). TCN,
         /// section 3.3: 10 KB as PIE recommends; 40 KB is the other value tried.
         pub measure_threshold: Bytes = Bytes(10_000),
-        /// The weight of the old value when a sample is averaged in. TCN, section 3.3: 0.875.
+        /// Weight of the old value when a sample is averaged in. TCN, section 3.3: 0.875.
         pub old_weight: Ratio = SEVEN_EIGHTHS,
         /// Bytes in a packet, for a threshold given in packets.
         pub packet_size: u32 = 1500,
@@ -54,7 +54,7 @@ pub struct RateRed {
     measure_threshold: u32,
 }
 
-/// What is needed at the ends of cycles only.
+/// State that is needed only when a cycle ends.
 #[derive(Clone, Debug)]
 struct Cycles {
     wire: ByteTime,
@@ -62,7 +62,7 @@ struct Cycles {
     /// The newest sample in bits per second; zero before the first one (`dq_rate`).
     sample: u64,
     port_threshold: u32,
-    /// The queue of that sample.
+    /// The queue that was sampled.
     sampled: QueueId,
 }
 
@@ -70,11 +70,11 @@ struct Cycles {
 struct State {
     /// The smoothed rate in bits per second; zero before the first sample (`avg_rate`).
     average: u64,
-    /// When the cycle started (`dq_start`); the end of time between cycles.
+    /// Start of the cycle (`dq_start`); `Time::MAX` between cycles.
     start: Time,
     /// Bytes that have left in this cycle (`dq_count`).
     count: u32,
-    /// Marks are made above this length: `average` in terms of a threshold.
+    /// Length above which packets are marked: `average` as a threshold.
     threshold: u32,
 }
 
@@ -83,7 +83,7 @@ impl State {
 }
 
 impl RateRed {
-    /// Rate-estimating RED with these parameters, on a link of the port's rate.
+    /// Builds rate-estimating RED with these parameters, on a link of the port's rate.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let packet = red::packet_size("packet_size", config.packet_size)?;
         let port_threshold = red::bytes("port_threshold", config.port_threshold, packet)?;
@@ -110,8 +110,8 @@ impl RateRed {
         })
     }
 
-    /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure
-    /// makes one at most, so a host that looks after each of them sees all.
+    /// Newest sample of a rate, before smoothing, with its queue. A departure makes at most one, so
+    /// a host that reads this after each departure sees all samples.
     pub fn last_sample(&self) -> Option<(QueueId, Rate)> {
         Some((self.cycles.sampled, Rate::from_bps(self.cycles.sample)?))
     }
@@ -123,7 +123,7 @@ impl RateRed {
         let Some(state) = self.queues.get_mut(queue.index()) else {
             return;
         };
-        // A cycle that takes no time or ages shows nothing.
+        // A cycle of no duration, or slower than 1 bit per second, gives no sample.
         if let Some(rate) = Rate::from_bytes_over(u64::from(state.count), end - state.start) {
             let cycles = &mut *self.cycles;
             cycles.sample = rate.as_bps();
@@ -180,7 +180,7 @@ impl Marker for RateRed {
 fn smooth(average: u64, sample: u64, old_weight: Ratio) -> u64 {
     let old = u128::from(old_weight.numerator());
     let all = u128::from(old_weight.denominator());
-    // Between the two values.
+    // Lies between the two values.
     ((u128::from(average) * old + u128::from(sample) * (all - old)) / all) as u64
 }
 
@@ -244,7 +244,8 @@ mod tests {
         depart(&mut red, 16_000, 10_000, 9_999);
         // 7/8 × 10 + 1/8 × 5 Gb/s.
         assert_eq!(rates(&red), [Some(5_000_000_000), Some(9_375_000_000)]);
-        // The queue was too short to go on: the third cycle starts with its own first packet.
+        // The queue was too short for another cycle: the third cycle starts with its own first
+        // packet.
         depart(&mut red, 100_000, 10_000, 10_000);
         assert_eq!(rates(&red)[0], Some(10_000_000_000));
     }
@@ -275,7 +276,7 @@ mod tests {
         let mark = MarkDecision::Mark(Rule::QueueLength);
         assert_eq!([verdict(0, 61_000), verdict(0, 61_001)], [MarkDecision::Pass, mark]);
         assert_eq!([verdict(1, 123_500), verdict(1, 123_501)], [MarkDecision::Pass, mark]);
-        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "there is no such queue");
+        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "the queue does not exist");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! TCN: mark on dequeue when the sojourn time exceeds a threshold.
+//! TCN: marks on dequeue when the sojourn time exceeds a threshold.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 4. Stateless,
-//! and the same threshold for every queue under any scheduler. The probabilistic form of section
+//! with the same threshold for every queue under any scheduler. The probabilistic form of section
 //! 4.3 marks with a rising probability between two thresholds.
 //!
 //! Time is exact by default. Section 4.2 suggests a 2-byte timestamp in units of 4 or 8 ns, which
@@ -36,15 +36,15 @@ settings! {
     #[named("tcn", "marks packets that waited longer than a threshold", "schemes/tcn.md")]
     pub struct Config {
         /// Mark strictly above this sojourn time (`T` or `T_max`), or `none` for RTT × λ (section
-        /// 4.1). The default is that of the simulations, 65 packets of 1500 bytes at 10 Gb/s
-        /// (section 6.2).
+        /// 4.1). The default is from the simulations, 65 packets of 1500 bytes at 10 Gb/s (section
+        /// 6.2).
         #[is(threshold)]
         pub threshold: Option<Span> = Some(Span::from_us(78)),
-        /// The base round-trip time of a derived threshold (`RTT`). The default is that of the
-        /// simulations (section 6.2).
+        /// Base round-trip time of a derived threshold (`RTT`). The default is from the simulations
+        /// (section 6.2).
         pub rtt: Span = Span::from_ns(85_200),
-        /// The factor of a derived threshold (`λ`), which belongs to the congestion control: 1 for
-        /// ECN* (section 2.1).
+        /// Factor of a derived threshold (`λ`), which depends on the congestion control: 1 for ECN*
+        /// (section 2.1).
         pub lambda: Ratio = Ratio::ONE,
         /// Mark with a rising probability from this sojourn time on (`T_min`, section 4.3), or
         /// `none` for a single step.
@@ -60,28 +60,28 @@ settings! {
 /// TCN.
 #[derive(Clone, Debug)]
 pub struct Tcn {
-    /// No form marks a packet that waited no longer than this. The plain form, a step on an exact
-    /// clock, marks all others.
+    /// Sojourn time up to which no form marks. The plain form, a step on an exact clock, marks
+    /// every packet above it.
     threshold: Span,
-    /// Every other form, boxed because most ports do without.
+    /// State of every other form; boxed because most ports do not need it.
     special: Option<Box<Special>>,
 }
 
 #[derive(Clone, Debug)]
 struct Special {
     clock: Clock,
-    /// In ticks of the clock. A step is a ramp of no width.
+    /// Ramp in ticks of the clock. A step is a ramp of zero width.
     ramp: Ramp,
     rng: Rng,
 }
 
 impl Tcn {
-    /// Marks packets that waited strictly longer than `threshold`.
+    /// A step that marks packets with a sojourn time strictly above `threshold`.
     pub const fn step(threshold: Span) -> Self {
         Self { threshold, special: None }
     }
 
-    /// TCN with these parameters.
+    /// Builds TCN with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let clock = config.clock;
         let derived = config.lambda.of_span(config.rtt);
@@ -89,7 +89,7 @@ impl Tcn {
         let high = ticks(clock, threshold.as_ps());
         let wraps = matches!(clock, Clock::Stamp4ns | Clock::Stamp8ns);
         if wraps && high > u64::from(u16::MAX) {
-            let allowed = "what a 2-byte timestamp can hold: at most 65535 ticks";
+            let allowed = "at most 65535 ticks, the range of a 2-byte timestamp";
             return Err(ConfigError::out_of_range("threshold", threshold, allowed));
         }
         let low = config.min_threshold.unwrap_or(threshold);
@@ -137,14 +137,14 @@ impl Special {
             Clock::Stamp4ns | Clock::Stamp8ns => {
                 let arrival = ticks(self.clock, (now - sojourn).as_ps());
                 let departure = ticks(self.clock, now.as_ps());
-                // The chip keeps 16 bits of each.
+                // The chip keeps 16 bits of each timestamp.
                 departure.wrapping_sub(arrival) & u64::from(u16::MAX)
             }
         }
     }
 }
 
-/// Whole ticks of `clock`, rounded down.
+/// Whole ticks of `clock` in `ps`, rounded down.
 const fn ticks(clock: Clock, ps: u64) -> u64 {
     match clock {
         Clock::Exact => ps,
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_kernel_clock_rounds_down_to_1024_ns() {
-        // 250 units: delays from 256.0 µs to just below 257.024 µs floor to 250 and pass.
+        // 250 units: delays from 256.0 µs to just below 257.024 µs round down to 250 and pass.
         let config = Config {
             threshold: Some(Span::from_us(256)),
             clock: Clock::Units1024ns,
@@ -216,7 +216,7 @@ mod tests {
         let now = Time::from_ms(3);
         assert!(marks(&config, now, Span::from_ns(100_004)));
         assert!(!marks(&config, now, Span::from_us(100)));
-        assert!(!marks(&config, now, wrap + Span::from_us(100)), "262 µs look like none");
+        assert!(!marks(&config, now, wrap + Span::from_us(100)), "a wait of 262 µs wraps to zero");
         assert!(marks(&config, now, wrap + Span::from_ns(100_004)));
     }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_draw_that_equals_the_probability_does_not_mark() {
-        // Over 2^32 ps the probability rises by 2^−32 with each.
+        // Over 2^32 ps the probability rises by 2^−32 per picosecond.
         let config = Config {
             threshold: Some(Span::from_ps(1 << 32)),
             min_threshold: Some(Span::ZERO),

@@ -7,12 +7,12 @@ use tidegate_units::{Ratio, Time};
 use super::{Law, USUAL_PACKET};
 use crate::mark::PortInfo;
 
-/// How averages move.
+/// Rules by which averages move.
 #[derive(Clone, Debug)]
 pub(super) struct Averaging {
     /// The weight of a new sample (`w_q`).
     weight: Ratio,
-    /// Time of a packet on the wire in picoseconds.
+    /// Serialization time of a packet in picoseconds.
     packet_time: NonZeroU64,
 }
 
@@ -21,34 +21,34 @@ pub(super) struct Averaging {
 pub(super) struct Average {
     /// In units of 2^−[`Averaging::SHIFT`].
     length: u64,
-    /// Since when the queue has been empty; the end of time if it is not.
+    /// Start of the idle time; `Time::MAX` while the queue is not idle.
     idle_since: Time,
 }
 
 impl Default for Average {
-    /// Nothing, of a queue that has not been idle.
+    /// Average of a queue that has neither been sampled nor idle.
     fn default() -> Self {
         Self { length: 0, idle_since: Time::MAX }
     }
 }
 
 impl Average {
-    /// The last packet left.
+    /// Records the departure of the last packet.
     pub(super) const fn start_idling(&mut self, now: Time) {
         self.idle_since = now;
     }
 
-    /// In units of 2^−[`Averaging::SHIFT`].
+    /// Average in units of 2^−[`Averaging::SHIFT`].
     pub(super) const fn length(&self) -> u64 {
         self.length
     }
 }
 
 impl Averaging {
-    /// An average has this many bits below the unit of the length.
+    /// Fractional bits of an average, below the unit of the length.
     pub(super) const SHIFT: u32 = 24;
 
-    /// How averages move, if the law has any.
+    /// Averaging by the law's settings, if it has a weight.
     pub(super) fn new(law: &Law, port: &PortInfo) -> Option<Self> {
         Some(Self {
             weight: law.average_weight?,
@@ -59,21 +59,21 @@ impl Averaging {
         })
     }
 
-    /// A packet arrived and read `length`.
+    /// Takes a sample: a packet arrived and read `length`.
     pub(super) fn sample(&self, average: &mut Average, length: u64) {
         let new = u128::from(self.weight.numerator());
         let all = u128::from(self.weight.denominator());
         let old = u128::from(average.length) * (all - new);
         let sample = u128::from(length) << Self::SHIFT;
-        // Between the two; the sample has at most 33 + 24 bits.
+        // Lies between the average and the sample, which has at most 33 + 24 bits.
         average.length = ((old + sample * new) / all) as u64;
         average.idle_since = Time::MAX;
     }
 
-    /// A packet arrived and found nothing.
+    /// Decays the average: a packet arrived at an empty queue.
     pub(super) fn end_idling(&self, average: &mut Average, now: Time) {
-        // Floyd and Jacobson, section 4: as if as many packets as the link could have sent in the
-        // meantime had arrived at an empty queue.
+        // Floyd and Jacobson, section 4: decay as if the packets that the link could have sent in
+        // the idle time had arrived at an empty queue.
         let packets = (now - average.idle_since).as_ps() / self.packet_time;
         average.length = times(average.length, power(self.keep(), packets));
         average.idle_since = Time::MAX;

@@ -6,11 +6,13 @@
 //! over Generic Packet Scheduling", CoNEXT 2016, section 2.1: the instantaneous length, and both
 //! thresholds equal.
 //!
-//! Code bases differ by one packet and by `>` against `≥` in when they read the length. Each such
-//! convention is an option; `docs/schemes/queue-red.md` lists which ones mimic which code.
+//! Published implementations differ by one packet, by `>` or `≥`, and in when they read the length.
+//! Each such convention is an option; `docs/schemes/queue-red.md` lists which options mimic which
+//! code.
 //!
-//! Differs from the paper of 1993: an average, where one is kept, is taken at every arrival, also
-//! when marks are decided at departures; a queue is idle from the moment its last packet leaves it.
+//! Two differences from the paper of 1993. The average, if there is one, is updated at every
+//! arrival, also when marks are decided at departures. A queue is idle from the moment its last
+//! packet leaves it.
 
 mod average;
 mod spread;
@@ -29,7 +31,7 @@ use super::{Cx, MarkDecision, PortInfo};
 use crate::Rule;
 
 choices! {
-    /// When the decision is made.
+    /// Event at which the packet is decided on.
     #[non_exhaustive]
     pub enum Point {
         /// On the departing packet, which carries the mark away at once.
@@ -40,12 +42,12 @@ choices! {
 }
 
 choices! {
-    /// Whether the packet that is decided on is part of the length.
+    /// Whether the length includes the packet in hand.
     #[non_exhaustive]
     pub enum Reading {
-        /// It is not: before insertion, or after removal.
+        /// Without the packet: before insertion, or after removal.
         Exclusive = "exclusive",
-        /// It is: after insertion, or before removal.
+        /// With the packet: after insertion, or before removal.
         Inclusive = "inclusive",
     }
 }
@@ -56,13 +58,13 @@ choices! {
     pub enum Compare {
         /// Strictly above.
         Above = "above",
-        /// At the threshold too.
+        /// At the threshold or above.
         AtLeast = "at-least",
     }
 }
 
 choices! {
-    /// What a length counts.
+    /// Unit of a length.
     #[non_exhaustive]
     pub enum Unit {
         /// Bytes.
@@ -73,50 +75,50 @@ choices! {
 }
 
 choices! {
-    /// How marks between the thresholds are spread out, given the probability p of the line.
+    /// Spacing of marks between the thresholds, given the probability p on the line.
     #[non_exhaustive]
     pub enum Correction {
-        /// p / (1 − c·p), scaled by packet size, with c the bytes since the last mark over a mean
-        /// packet; this packet's bytes count (BCC's simulator). A length at the lower threshold
-        /// starts c anew.
+        /// p / (1 − c·p), scaled by packet size, with c the bytes since the last mark, this packet
+        /// included, over a mean packet (BCC's simulator). A length at the lower threshold restarts
+        /// c.
         Bytes = "bytes",
-        /// Each packet by itself with p (DCQCN's simulators).
+        /// Each packet is drawn independently with p (DCQCN's simulators).
         None = "none",
-        /// p / (1 − c·p) with c the packets since the last mark, this one too; the first ones
-        /// above the lower threshold are counted from 0 (Floyd and Jacobson, figure 2).
+        /// p / (1 − c·p) with c the packets since the last mark, this one included; the first
+        /// packets above the lower threshold are counted from 0 (Floyd and Jacobson, figure 2).
         Packets = "packets",
     }
 }
 
 choices! {
-    /// What happens at a length of one packet or none, whatever the thresholds say.
+    /// Treatment of a length of one packet or none, independent of the thresholds.
     #[non_exhaustive]
     pub enum ShortQueue {
-        /// Nothing special.
+        /// No exception: the thresholds decide.
         Mark = "mark",
         /// No packet is marked (ECN♯'s simulator).
         Pass = "pass",
     }
 }
 
-/// Declares the settings of a scheme: its own thresholds, then the options that all share.
+/// Declares the settings of a scheme: its own thresholds, then the options shared by all three.
 macro_rules! red_settings {
     ($(#[$($about:tt)*])* { $($thresholds:tt)* } { $($packet_size:tt)* }) => {
         tidegate_units::settings! {
             $(#[$($about)*])*
             pub struct Config {
                 $($thresholds)*
-                /// When the decision is made. TCN, section 2.1: on arrival.
+                /// Event at which the decision is made. TCN, section 2.1: on arrival.
                 pub decide: super::red::Point = super::red::Point::Enqueue,
-                /// Whether the packet itself is part of the length. In TCN's simulator it is.
+                /// Whether the length includes the packet itself. In TCN's simulator it does.
                 pub reading: super::red::Reading = super::red::Reading::Inclusive,
                 /// Whether a length equal to `threshold` marks. TCN, section 2.1: only a larger
-                /// one.
+                /// length marks.
                 pub compare: super::red::Compare = super::red::Compare::Above,
-                /// What the length counts.
+                /// Unit of the length.
                 pub unit: super::red::Unit = super::red::Unit::Bytes,
                 $($packet_size)*
-                /// How marks between the thresholds are spread out.
+                /// Spacing of marks between the thresholds.
                 pub correction: super::red::Correction = super::red::Correction::None,
                 /// Bytes in a mean packet, for the correction in bytes (BCC's simulations: 9000).
                 pub mean_packet: u32 = 9000,
@@ -124,7 +126,7 @@ macro_rules! red_settings {
                 /// (`w_q`; Floyd and Jacobson use 0.002), or `none` for the length itself (TCN,
                 /// section 2.1).
                 pub average_weight: Option<tidegate_units::Ratio> = None,
-                /// What happens at a length of one packet or none.
+                /// Treatment of a length of one packet or none.
                 pub short_queue: super::red::ShortQueue = super::red::ShortQueue::Mark,
             }
         }
@@ -145,14 +147,14 @@ macro_rules! red_settings {
             }
         }
     };
-    // A queue or a port: packets have a usual size.
+    // A queue or a port, whose packets have a usual size.
     ($(#[$($about:tt)*])* { $($thresholds:tt)* }) => {
         super::red::red_settings! {
             $(#[$($about)*])* { $($thresholds)* }
             {
                 /// Bytes in a packet, for thresholds given in packets while lengths are in bytes
-                /// (TCN's simulations: 1500), and for the time that an average decays by while
-                /// the link idles.
+                /// (TCN's simulations: 1500), and for the decay of an average while the link is
+                /// idle.
                 pub packet_size: u32 = 1500,
             }
         }
@@ -160,14 +162,14 @@ macro_rules! red_settings {
 }
 pub(super) use red_settings;
 
-/// The options of a law; `Config` of each scheme documents them.
+/// Options of a law, documented in the `Config` of each scheme.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
     pub(super) decide: Point,
     pub(super) reading: Reading,
     pub(super) compare: Compare,
     pub(super) unit: Unit,
-    /// None where a packet has no usual size.
+    /// `None` for a pool, whose packets have no usual size.
     pub(super) packet_size: Option<u32>,
     pub(super) correction: Correction,
     pub(super) mean_packet: u32,
@@ -175,8 +177,8 @@ pub(super) struct Law {
     pub(super) short_queue: ShortQueue,
 }
 
-/// The two thresholds of one length: `high` (`K`, `K_max`), and `low` (`K_min`) unless a step. In
-/// between, the probability rises to `max_probability` (`P_max`).
+/// Thresholds of one length: `high` (`K`, `K_max`), and `low` (`K_min`) unless the law is a step.
+/// Between them the probability rises to `max_probability` (`P_max`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thresholds {
     pub(super) high: Size,
@@ -184,17 +186,17 @@ pub(super) struct Thresholds {
     pub(super) max_probability: Ratio,
 }
 
-/// Which length a scheme looks at.
+/// The length that a scheme compares with its thresholds.
 pub(super) trait Scope {
-    /// The rule that its marks are counted under.
+    /// Rule that its marks are counted under.
     const RULE: Rule;
     /// Whether packets are counted.
     const COUNTS_PACKETS: bool;
-    /// Which of the lengths it is; zero where there is only one.
+    /// Index of the length; zero if there is only one.
     fn slot(cx: &Cx) -> usize;
-    /// The length in bytes.
+    /// Length in bytes.
     fn bytes(cx: &Cx) -> u32;
-    /// The length in packets; zero where they are not counted.
+    /// Length in packets; zero if packets are not counted.
     fn packets(cx: &Cx) -> u32;
 }
 
@@ -202,11 +204,11 @@ pub(super) trait Scope {
 #[derive(Clone, Debug)]
 pub(super) struct Queue;
 
-/// The length of all queues of the port.
+/// The length of all queues of the port together.
 #[derive(Clone, Debug)]
 pub(super) struct Port;
 
-/// What is in use of the shared pool.
+/// The use of the shared pool.
 #[derive(Clone, Debug)]
 pub(super) struct Pool;
 
@@ -270,40 +272,42 @@ impl Scope for Pool {
     }
 }
 
-/// RED on the length that `S` names.
+/// RED on the length that `S` selects.
 #[derive(Clone, Debug)]
 pub(super) struct Red<S> {
-    /// The smallest length in bytes at which an arriving packet concerns the scheme: that of the
-    /// step if all slots have the same, none if every packet does, all ones if no packet does.
+    /// Smallest length in bytes at which an arriving packet may be marked or counted: the step's
+    /// threshold if all slots share it, 0 if every packet matters, `u64::MAX` if none does.
     at_enqueue: u64,
     /// The same for a departing packet.
     at_dequeue: u64,
-    /// Every form but one plain step for all slots, boxed because most ports do without.
+    /// State of every form except one plain step for all slots; boxed because most ports do not
+    /// need it.
     special: Option<Box<Special>>,
-    /// Which bits of a packet's length count: all or none.
+    /// Mask of the packet's own length: all ones if the reading includes the packet, otherwise
+    /// zero.
     own: u32,
     terms: Terms,
     scope: PhantomData<S>,
 }
 
-/// What holds for all slots.
+/// Terms common to all slots.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
-    /// The probability at the upper threshold, of the first slot if they differ.
+    /// Probability at the upper threshold; the first slot's, if slots differ.
     max_probability: Ratio,
     decide: Point,
     compare: Compare,
-    /// How many there are.
+    /// Number of slots.
     slots: u8,
 }
 
-/// More than any length, which is below 2^33.
+/// Larger than any length, all of which are below 2^33.
 const NEVER: u64 = u64::MAX;
 
-/// The bytes of a packet where nothing else is said.
+/// Bytes of a packet unless the settings say otherwise.
 const USUAL_PACKET: u32 = 1500;
 
-/// The most bytes of an IP packet with its framing, in round figures; one bit after the other.
+/// Upper bound of the bytes of a framed IP packet, with all bits set so that it works as a mask.
 const LONGEST_PACKET: u32 = (1 << 17) - 1;
 
 impl<S: Scope> Red<S> {
@@ -331,7 +335,8 @@ impl<S: Scope> Red<S> {
                 let low = low.unwrap_or(high);
                 return Err(ConfigError::out_of_range("min_threshold", low, allowed));
             }
-            // Equal thresholds are a step: `compare` alone decides what happens at them.
+            // Equal thresholds are a step, where `compare` alone decides on lengths at the
+            // threshold.
             is_step &= bottom == top;
             all.push(Slot { low: bottom, high: top, memory: Memory::default() });
         }
@@ -344,7 +349,7 @@ impl<S: Scope> Red<S> {
         let max_probability = thresholds.first().map_or(Ratio::ONE, |slot| slot.max_probability);
         let is_other = |slot: &Thresholds| slot.max_probability != max_probability;
         let differ = !is_step && thresholds.iter().any(is_other);
-        // A correction counts the packets of no mark too, and an average all of them.
+        // A correction also counts unmarked packets, and an average takes all packets.
         let from = if is_step { u64::from(lowest) + law.compare.beyond() } else { 0 };
         let averaging = Averaging::new(law, port);
         let have_one = are_equal && !differ;
@@ -364,7 +369,7 @@ impl<S: Scope> Red<S> {
             reading: law.reading,
             short_queue: law.short_queue,
         };
-        // An average sees arrivals and departures, whichever it decides on.
+        // An average observes arrivals and departures, whichever of them it decides on.
         let at = |point| {
             if law.decide == point || special.averaging.is_some() { from } else { NEVER }
         };
@@ -428,8 +433,8 @@ impl<S: Scope> Red<S> {
         u32::try_from(threshold).ok()
     }
 
-    /// Readings below this all have the same effect: no mark, and no count towards one. Zero if an
-    /// average remembers every reading.
+    /// Readings below this value all have the same effect: no mark, and no count towards one. Zero
+    /// if an average remembers every reading.
     pub(super) fn ignores_below(&self) -> u32 {
         let lowest = match &self.special {
             None => self.at_enqueue.min(self.at_dequeue),
@@ -440,7 +445,7 @@ impl<S: Scope> Red<S> {
                 lows.min().unwrap_or(0)
             }
         };
-        // The packet's own length may be part of the reading.
+        // The reading may include the packet's own length.
         let own = u64::from(self.own & LONGEST_PACKET);
         lowest.saturating_sub(own).try_into().unwrap_or(u32::MAX)
     }
@@ -452,7 +457,7 @@ impl<S: Scope> Red<S> {
 }
 
 impl Compare {
-    /// How far the smallest marked length lies beyond the threshold.
+    /// Distance from the threshold to the smallest marked length.
     #[inline]
     const fn beyond(self) -> u64 {
         match self {
@@ -465,7 +470,7 @@ impl Compare {
 impl Law {
     fn check<S: Scope>(&self) -> Result<(), ConfigError> {
         if !S::COUNTS_PACKETS {
-            let allowed = "what needs no count of packets, which a pool does not keep";
+            let allowed = "no option that counts packets: a pool counts bytes only";
             if self.unit == Unit::Packets {
                 return Err(ConfigError::out_of_range("unit", "packets", allowed));
             }
@@ -501,7 +506,7 @@ impl Law {
     }
 }
 
-/// The bytes in a packet, which are some.
+/// The bytes of a packet, refused if zero.
 pub(super) fn packet_size(field: &'static str, bytes: u32) -> Result<u32, ConfigError> {
     match bytes {
         0 => Err(ConfigError::out_of_range(field, bytes, "1 byte or more")),
@@ -517,7 +522,7 @@ pub(super) fn bytes(field: &'static str, size: Size, packet: u32) -> Result<u32,
     })
 }
 
-/// One value per queue, from a list of as many or of one for all.
+/// One value per queue, from a list with one value per queue or a single value for all.
 pub(super) fn per_queue<T: Copy>(
     field: &'static str,
     list: &[T],
@@ -534,12 +539,13 @@ pub(super) fn per_queue<T: Copy>(
     }
 }
 
-/// The fields are few and small enough for a port of eight queues to stay below 1 KiB: one list for
-/// all that is kept of a slot, thresholds as they were given, and what [`Terms`] holds left out.
+/// State beyond [`Terms`]. A port of eight queues must stay below 1 KiB: one list holds everything
+/// per slot, and thresholds are kept as given.
 #[derive(Clone, Debug)]
 struct Special {
-    /// One for all if they are equal and remember nothing. Behind them stand the probabilities of
-    /// each at the upper threshold, if they differ: few ports have any, and all are to stay small.
+    /// One slot for all if they are equal and stateless. If the slots' probabilities at the upper
+    /// threshold differ, further slots at the end hold them: few ports need this, and all ports
+    /// stay small.
     slots: Box<[Slot]>,
     averaging: Option<Averaging>,
     rng: Rng,
@@ -550,17 +556,17 @@ struct Special {
     short_queue: ShortQueue,
 }
 
-/// What is kept of a slot.
+/// State of one slot.
 #[derive(Clone, Debug)]
 struct Slot {
-    /// The thresholds in the law's unit, the same for a step.
+    /// Thresholds in the law's unit, equal for a step.
     low: u32,
     high: u32,
     memory: Memory,
 }
 
 impl Slot {
-    /// A probability in the place of thresholds.
+    /// A probability stored in place of the thresholds.
     fn of(probability: Ratio) -> Self {
         Self {
             low: probability.numerator(),
@@ -569,24 +575,24 @@ impl Slot {
         }
     }
 
-    /// The probability that stands in the place of thresholds.
+    /// The probability stored in place of the thresholds.
     const fn ratio(&self) -> Option<Ratio> {
         Ratio::new(self.low, self.high)
     }
 }
 
-/// What is kept of a slot from one packet to the next.
+/// State of a slot from one packet to the next.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// Not used without [`Special::averaging`].
     average: Average,
-    /// What the correction counts; see [`Spread`]. Not read without one.
+    /// Count of the correction; see [`Spread`]. Not read without a correction.
     count: u64,
 }
 
 impl Special {
-    /// Takes the parts of a context, as all that is called and not compiled in: a context that is
-    /// referred to would be written to memory for every packet, of the plain step too.
+    /// Takes the parts of a context, as every function here that is not inlined: passing a
+    /// reference would write the context to memory for every packet, even at a plain step.
     #[cold]
     fn on_enqueue(
         &mut self,
@@ -636,7 +642,7 @@ impl Special {
         let Some(Slot { low, high, memory }) = self.slots.get_mut(seen.place) else {
             return false;
         };
-        // Averages are kept in finer units than lengths.
+        // Averages have a finer unit than lengths.
         let (length, shift) = match &self.averaging {
             None => (seen.length, 0),
             Some(_) => (memory.average.length(), Averaging::SHIFT),
@@ -662,7 +668,7 @@ impl Special {
         }
     }
 
-    /// Where the list has `slot`.
+    /// Index of `slot` in the list.
     fn place(&self, slot: usize) -> usize {
         match *self.slots {
             [_] => 0,
@@ -670,7 +676,7 @@ impl Special {
         }
     }
 
-    /// What a packet of `len` bytes reads where `bytes` and `packets` wait.
+    /// The reading of a packet of `len` bytes with `bytes` and `packets` waiting.
     fn seen(&self, slot: usize, bytes: u32, packets: u32, len: u32) -> Seen {
         let (own_bytes, own_packets) = match self.reading {
             Reading::Exclusive => (0, 0),
@@ -689,14 +695,14 @@ impl Special {
     }
 }
 
-/// What a packet reads.
+/// A packet's reading of its length.
 struct Seen {
-    /// Of its slot in the list.
+    /// Index of the slot in the list.
     place: usize,
-    /// In the law's unit.
+    /// Length in the law's unit.
     length: u64,
     packets: u64,
-    /// Of the packet.
+    /// Bytes of the packet.
     len: u32,
 }
 

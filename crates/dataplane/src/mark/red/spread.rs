@@ -1,23 +1,23 @@
-//! How marks between the thresholds are spread out: RED's count correction.
+//! Spacing of marks between the thresholds: RED's count correction.
 
 use tidegate_units::Rng;
 
 use super::Correction;
 use crate::mark::ramp::{CERTAIN, Chance};
 
-/// How marks are spread out, with what that needs.
+/// Spacing of marks, with its parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Spread {
-    /// The count is not used.
+    /// Independent draws; the count is not used.
     Alone,
-    /// The count is the bytes since the last mark.
+    /// The count is the number of bytes since the last mark.
     Bytes { mean: u32 },
-    /// The count is what the next packet takes for c.
+    /// The count is the value of c for the next packet.
     Packets,
 }
 
 impl Spread {
-    /// The spread that a correction makes, with so many bytes in a mean packet.
+    /// Spacing for a correction, with a mean packet of `mean` bytes.
     pub(super) const fn new(correction: Correction, mean: u32) -> Self {
         match correction {
             Correction::Bytes => Self::Bytes { mean },
@@ -58,7 +58,7 @@ impl Spread {
         hit
     }
 
-    /// The count to go on with.
+    /// The count to continue with after a mark.
     pub(super) const fn after_a_mark(self) -> u64 {
         match self {
             Self::Alone | Self::Bytes { .. } => 0,
@@ -109,9 +109,10 @@ mod tests {
 
     #[test]
     fn marks_counted_in_bytes_are_evenly_spread_over_bytes() {
-        // With p = 1/8 a packet of 8000 bytes and packets of 1000: after k − 1 without a mark, the
-        // next is marked with 1/(64 − k), and for certain at k = 56, where p / (1 − c·p) = 1. So
-        // each gap up to 55 has 1/63, and 56 has the remaining 8/63 of 7000: 889.
+        // With p = 1/8, one packet of 8000 bytes and then packets of 1000: after k − 1 unmarked
+        // packets the next is marked with 1/(64 − k), and with certainty at k = 56, where p / (1 −
+        // c·p) = 1. So each gap up to 55 has probability 1/63, and 56 has the remaining 8/63 of
+        // 7000: 889.
         let gaps = gaps(Spread::Bytes { mean: 8_000 }, CERTAIN / 8, 1_000);
         let seen =
             |range: core::ops::Range<u32>| gaps.iter().filter(|gap| range.contains(gap)).count();
@@ -129,7 +130,7 @@ mod tests {
         let mut rng = Rng::new(1, 1);
         let hits = (0..10_000).filter(|_| spread.draw(CERTAIN / 8, &mut 0, 7_000, &mut rng));
         assert!(hits.count().abs_diff(1_228) < 120);
-        // All that is left of the probability: 56 000 bytes.
+        // The remaining probability: 56 000 bytes.
         assert!((0..1_000).all(|_| spread.draw(CERTAIN / 8, &mut 49_000, 7_000, &mut rng)));
     }
 
@@ -144,8 +145,8 @@ mod tests {
             let marks = [chance, chance + 1].map(|chance| draw(spread, chance, 0, 1500));
             assert_eq!(marks, [false, true], "{spread:?}");
         }
-        // With p = 2^−32, a mean of 2 and 2^32 bytes counted, 1 − c·p is one half and the
-        // probability of a packet as long as the draw is the draw itself.
+        // With p = 2^−32, a mean of 2 and 2^32 bytes counted, 1 − c·p is one half, and a packet
+        // whose length equals the draw is marked with exactly the probability drawn.
         let spread = Spread::Bytes { mean: 2 };
         let before = CERTAIN - u64::from(drawn);
         assert!(!draw(spread, 1, before, drawn));
