@@ -1,11 +1,10 @@
-//! Every marking scheme on the same millisecond of overload: when it first marks, how many packets,
-//! and why.
+//! Every marking scheme on the same millisecond of overload: the time of its first mark, the number
+//! of marks, and their reasons.
 //!
 //! Forty flows send to a 10 Gb/s port with one strict-priority queue above seven DWRR queues: first
-//! at 14 Gb/s, then at 7 Gb/s. Senders do not react, so all schemes see the same packets; the
-//! difference is what they make of them. Run with
-//! `cargo run --release -p tidegate-dataplane --example schemes`.
-#![expect(clippy::print_stdout, reason = "the table is what the program is for")]
+//! at 14 Gb/s, then at 7 Gb/s. Senders do not react, so all schemes see the same packets and differ
+//! only in their decisions. Run with `cargo run --release -p tidegate-dataplane --example schemes`.
+#![expect(clippy::print_stdout, reason = "the program prints a table")]
 
 use tidegate_dataplane::mark::{self, AnyMarker};
 use tidegate_dataplane::sched::{self, AnyScheduler};
@@ -32,7 +31,7 @@ fn main() -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Sends the packets through the port and says in one line what became of them.
+/// Sends the packets through the port and summarizes the result in one line.
 fn run(mut port: Port<AnyMarker, AnyScheduler>) -> Result<String, ConfigError> {
     let mut buffer = buffer::Config::named("dynamic-threshold")
         .expect("dynamic-threshold is a buffer")

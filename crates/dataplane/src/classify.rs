@@ -1,7 +1,7 @@
-//! From a packet's header to its queue: the DSCP names the class, the class names the queue.
+//! Classification from header to queue: the DSCP selects the class, the class selects the queue.
 //!
-//! Two published rules for a class that has no queue: TCN's kernel module sends it to the first
-//! queue, TCN's and MQ-ECN's ns-2 queues send it to the last. Both are options.
+//! Two published rules exist for a class without a queue. TCN's kernel module sends it to the first
+//! queue; TCN's and MQ-ECN's ns-2 queues send it to the last. Both are options.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,12 +12,12 @@ use tidegate_units::{ConfigError, Form, ParseError, QueueId, Setting, choices, s
 use crate::MAX_QUEUES;
 
 choices! {
-    /// Where packets go whose DSCP has no queue.
+    /// Queue of packets whose DSCP has no queue.
     #[non_exhaustive]
     pub enum Unknown {
-        /// To queue 0 (kernel module).
+        /// Queue 0 (kernel module).
         First = "first",
-        /// To the queue with the highest number (ns-2).
+        /// The queue with the highest number (ns-2).
         Last = "last",
     }
 }
@@ -51,12 +51,12 @@ impl Setting for Entry {
 }
 
 settings! {
-    /// Which DSCP goes to which queue.
+    /// Map from DSCP to queue.
     pub struct Config {
-        /// The queue of each DSCP that has one, such as `46:0, 10:1`. If the list is empty, DSCP 0
-        /// goes to queue 0, DSCP 1 to queue 1 and so on (kernel module's default).
+        /// The queue of each listed DSCP, such as `46:0, 10:1`. If the list is empty, DSCP 0 goes
+        /// to queue 0, DSCP 1 to queue 1 and so on (kernel module's default).
         pub queues: Vec<Entry> = Vec::new(),
-        /// Where every other DSCP goes.
+        /// Queue of every other DSCP.
         pub unknown: Unknown = Unknown::First,
     }
 }
@@ -103,7 +103,7 @@ impl DscpMap {
     /// six bits of DSCP above two bits of ECN.
     #[inline]
     pub const fn queue(&self, field: u8) -> QueueId {
-        // Six bits are left: always one of the 64.
+        // The shift leaves six bits: always a valid index.
         self.queues[(field >> 2) as usize]
     }
 }
@@ -133,7 +133,7 @@ mod tests {
     fn by_default_each_dscp_has_the_queue_of_its_number_and_others_the_first() {
         let map = DscpMap::new(&Config::default(), 4).unwrap();
         assert_eq!(queues_of(&map, [0, 1, 2, 3, 4, 63]), [0, 1, 2, 3, 0, 0]);
-        // 64 codepoints at most; more queues than that stay without one.
+        // 64 codepoints at most: queues above 63 have no DSCP.
         let map = DscpMap::new(&Config::default(), 128).unwrap();
         assert_eq!(queues_of(&map, [0, 62, 63]), [0, 62, 63]);
     }

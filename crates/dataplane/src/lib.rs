@@ -28,5 +28,5 @@ pub use port::{Accepted, Action, Departure, NonEct, Port, PortConfig, custom_par
 pub use stats::{DropReason, PortStats, QueueStats, Rule};
 pub use store::Slot;
 
-/// The most queues a port can have: one bit each in a 128-bit map, as on Tofino 2.
+/// Largest number of queues of a port: one bit each in a 128-bit map, as on Tofino 2.
 pub const MAX_QUEUES: u8 = 128;

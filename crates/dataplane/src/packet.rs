@@ -1,4 +1,4 @@
-//! What the dataplane knows of a packet.
+//! Facts of a packet that the dataplane knows.
 
 use tidegate_units::{Ecn, FlowId};
 
@@ -11,9 +11,10 @@ pub struct Pkt {
     pub flow: FlowId,
     /// Its ECN codepoint on arrival.
     pub ecn: Ecn,
-    /// Where it entered the switch: ingress port × classes + class. Only PFC accounting reads it.
+    /// Place where it entered the switch: ingress port × classes + class. Only PFC accounting reads
+    /// it.
     pub ingress: u16,
-    /// What a rank function reads: bytes its flow has left to send (SRPT, pFabric), or its slack in
-    /// picoseconds (LSTF). Zero otherwise.
+    /// Input of a rank function: bytes that its flow has left to send (SRPT, pFabric), or its slack
+    /// in picoseconds (LSTF). Zero otherwise.
     pub rank: u64,
 }

@@ -1,6 +1,6 @@
 //! Counters by reason.
 
-/// Declares why something is counted: each reason with its name, in the order of the counters. A
+/// Declares the reasons of a kind of event, each with its name, in the order of the counters. A
 /// scheme that marks for a reason of its own adds one line here.
 macro_rules! reasons {
     (
@@ -17,10 +17,10 @@ macro_rules! reasons {
         }
 
         impl $kind {
-            /// All of them, in counter order.
+            /// All reasons, in counter order.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
 
-            /// The name in vectors and reports.
+            /// Name in vectors and reports.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$reason => $name,)*
@@ -31,7 +31,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Which rule of a scheme asked for a mark.
+    /// The rule of a scheme that asked for a mark.
     #[non_exhaustive]
     pub enum Rule {
         /// The packet's own queue was too long.
@@ -50,21 +50,21 @@ reasons! {
 }
 
 reasons! {
-    /// Why a packet was not forwarded.
+    /// Reason why a packet was not forwarded.
     #[non_exhaustive]
     pub enum DropReason {
-        /// The port's own buffer limit.
+        /// The port's own buffer limit was reached.
         PortFull = "port-full",
-        /// The queue's own buffer limit.
+        /// The queue's own buffer limit was reached.
         QueueFull = "queue-full",
-        /// The queue's share of the shared pool, or the pool itself.
+        /// The queue's share of the shared pool, or the pool itself, was exhausted.
         PoolFull = "pool-full",
-        /// The ingress headroom of a lossless class.
+        /// The ingress headroom of a lossless class was exhausted.
         HeadroomFull = "headroom-full",
         /// The scheme asked for a mark, the packet cannot carry one, and the port drops such
         /// packets.
         NotCapable = "not-capable",
-        /// The packet was sent to a queue that the port does not have.
+        /// The packet was assigned to a queue that the port does not have.
         UnknownQueue = "unknown-queue",
     }
 }
@@ -77,14 +77,14 @@ impl core::fmt::Display for DropReason {
 
 impl core::error::Error for DropReason {}
 
-/// What one queue has done since the port was made.
+/// Counters of one queue since the port was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// Packets admitted.
     pub enqueued_packets: u64,
     /// Bytes admitted.
     pub enqueued_bytes: u64,
-    /// Packets that left, sent or dropped on the way out.
+    /// Packets that left, whether sent or dropped at dequeue.
     pub dequeued_packets: u64,
     /// Bytes that left.
     pub dequeued_bytes: u64,
@@ -94,7 +94,7 @@ pub struct QueueStats {
     pub held_bytes: u32,
 }
 
-/// What a port has marked and dropped, by reason.
+/// Marks and drops of a port, by reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
     pub(crate) marks: [u64; Rule::ALL.len()],
@@ -112,12 +112,12 @@ impl PortStats {
         self.drops[reason as usize]
     }
 
-    /// Packets set to CE, whatever the rule.
+    /// Packets set to CE by any rule.
     pub fn total_marks(&self) -> u64 {
         self.marks.iter().sum()
     }
 
-    /// Packets dropped, whatever the reason.
+    /// Packets dropped for any reason.
     pub fn total_drops(&self) -> u64 {
         self.drops.iter().sum()
     }

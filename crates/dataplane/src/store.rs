@@ -1,9 +1,9 @@
 //! The packets waiting at a port: one arena, linked into one list per queue.
 //!
-//! A port with many queues needs memory for the packets it holds, not for the longest that each
-//! queue ever was, and a packet can be taken from any place. Slots are reused last in, first out,
-//! so a port that holds few packets touches few cache lines. The arena grows and never shrinks:
-//! no allocation once the port has seen its longest backlog.
+//! A port with many queues needs memory for the packets it holds, not for the longest backlog of
+//! each queue, and a packet can be removed from any position. Slots are reused last in, first out,
+//! so a port that holds few packets touches few cache lines. The arena grows and never shrinks: no
+//! allocation once the port has seen its longest backlog.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
 
 use crate::buffer::Charge;
 
-/// The place of a waiting packet in its port's store.
+/// Slot of a waiting packet in its port's store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(pub(crate) u32);
 
@@ -27,16 +27,16 @@ pub(crate) struct Entry {
     pub(crate) arrival: Time,
     pub(crate) id: PktId,
     pub(crate) flow: FlowId,
-    /// What the buffer charged for it; its length is the packet's.
+    /// The buffer's charge for the packet, whose length is the packet's.
     pub(crate) charge: Charge,
     /// The packet behind it in the same list, or the next free slot.
     pub(crate) next: Slot,
     pub(crate) ecn: Ecn,
-    /// The queue it counts for. Schedulers that merge queues keep one list for several.
+    /// Queue that the packet counts for. Schedulers that merge queues keep one list for several.
     pub(crate) queue: QueueId,
 }
 
-/// The ends of one list. While `head` is none the list is empty and `tail` means nothing.
+/// The ends of one list. If `head` is `NONE`, the list is empty and `tail` is undefined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     head: Slot,
@@ -52,7 +52,7 @@ impl List {
     }
 }
 
-/// The arena.
+/// Arena of waiting packets.
 #[derive(Debug)]
 pub(crate) struct Store {
     entries: Box<[Entry]>,
@@ -65,7 +65,7 @@ impl Store {
         Self { entries: Box::default(), free: Slot::NONE, packets: 0 }
     }
 
-    /// How many packets it holds.
+    /// Number of packets in the store.
     #[inline]
     pub(crate) const fn packets(&self) -> u32 {
         self.packets
@@ -95,7 +95,7 @@ impl Store {
                 self.packets += 1;
                 return slot;
             }
-            // Growing apart from the packet lets it go straight from registers to its place.
+            // Growing in a separate function lets the entry go straight from registers to its slot.
             self.grow();
         }
     }
@@ -114,16 +114,16 @@ impl Store {
         was_empty
     }
 
-    /// Adds free slots: as many as there are.
+    /// Adds free slots.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
         let old = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
-        // By a quarter: what is not used yet is memory too.
+        // Grows by a quarter, because unused slots take memory too.
         let new = old.saturating_add((old / 4).max(4));
         let mut entries = Vec::with_capacity(new as usize);
         entries.extend(core::mem::take(&mut self.entries));
-        // The first of them is taken first.
+        // The lowest new slot is taken first.
         entries.extend((old..new).map(|slot| Entry {
             arrival: Time::ZERO,
             id: PktId(0),
@@ -150,7 +150,7 @@ impl Store {
         vacate(place, &mut self.free, slot)
     }
 
-    /// Takes a packet that is in no list.
+    /// Removes a packet that is in no list.
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Entry {
         let place = &mut self.entries[slot.0 as usize];

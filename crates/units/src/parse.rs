@@ -1,8 +1,8 @@
 //! Reading and printing quantities with their units: `78us`, `300KB`, `3MiB`, `10Gbps`, `65pkts`.
 //!
-//! A number may have a decimal fraction; it is taken exactly, and a value finer than the smallest
-//! unit is an error rather than rounded. Printing chooses a unit in which the value is exact, so
-//! that what was printed reads back as the same value.
+//! A number may have a decimal fraction, which is read exactly; a value finer than the smallest
+//! unit is an error and is not rounded. Printing chooses a unit in which the value is exact, so
+//! that printed values read back unchanged.
 
 use alloc::string::{String, ToString};
 use core::fmt::{self, Display, Formatter};
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_an_error() {
+    fn text_without_a_number_is_an_error() {
         for text in ["", " ", "us", ".5us", "5.us", "1.2.3us", "_1us", "-1us", "+1us", "1e3us"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back_as_the_same_value() {
+    fn printed_values_read_back_unchanged() {
         let mut rng = crate::Rng::new(1, 1);
         for _ in 0..2_000 {
             let value = rng.next_u64() >> (rng.next_u32() % 64);

@@ -102,7 +102,7 @@ pub trait Settings: Default {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The value was read but lies outside what the field allows.
+    /// The value is of the right kind but outside the accepted range.
     OutOfRange {
         /// The field's name.
         field: &'static str,

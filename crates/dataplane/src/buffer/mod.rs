@@ -1,10 +1,10 @@
-//! Buffers: who may store how many bytes.
+//! Buffers: admission of packets to a switch's memory.
 //!
-//! A buffer belongs to a whole switch and is handed to each port's calls. Admission returns a
-//! [`Charge`], and giving that back is the only way to free its bytes: what was charged and what
-//! is released cannot differ.
+//! A buffer belongs to a whole switch and is passed to each port's calls. Admission returns a
+//! [`Charge`], and returning the charge is the only way to free its bytes: charged and released
+//! bytes cannot differ.
 //!
-//! One file each; to choose at run time, see [`Config`] and [`AnyBuffer`].
+//! Each buffer has its own file; to choose one at run time, see [`Config`] and [`AnyBuffer`].
 
 pub mod dynamic_threshold;
 pub mod per_port;
@@ -25,16 +25,16 @@ use tidegate_units::{Bytes, ConfigError, Named, PortId, QueueId, catalogue};
 
 use crate::{DropReason, MAX_QUEUES};
 
-/// What a packet asks for.
+/// A packet's request for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The egress port.
+    /// Egress port.
     pub port: PortId,
-    /// The queue of that port.
+    /// Queue of that port.
     pub queue: QueueId,
-    /// Where the packet came in, see [`Pkt::ingress`](crate::Pkt::ingress).
+    /// Place where the packet came in, see [`Pkt::ingress`](crate::Pkt::ingress).
     pub ingress: u16,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u32,
 }
 
@@ -47,69 +47,70 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// A receipt for `len` bytes. Only a [`Buffer`] makes one; `account` is its own number for
-    /// where it booked them.
+    /// Receipt for `len` bytes. Only a [`Buffer`] creates one; `account` is the buffer's own number
+    /// for the account that it charged.
     #[inline]
     pub const fn new(len: u32, account: u32) -> Self {
         Self { len, account }
     }
 
-    /// The bytes that were charged: the length of the packet.
+    /// Bytes charged: the length of the packet.
     #[inline]
     pub const fn bytes(&self) -> u32 {
         self.len
     }
 
-    /// The account that the buffer booked them on.
+    /// Account that the buffer charged.
     #[inline]
     pub const fn account(&self) -> u32 {
         self.account
     }
 
-    /// Moves the receipt out of a slot that is free from now on; what stays behind is never read.
+    /// Moves the receipt out of a slot that becomes free; the value left behind is never read.
     #[inline]
     pub(crate) const fn move_out(&mut self) -> Self {
         Self { ..*self }
     }
 }
 
-/// What may arrive at a switch within a while, at most.
+/// Upper bound of the bytes that arrive at a switch within some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Influx {
-    /// Bytes in all.
+    /// Bytes in total.
     pub total: u32,
-    /// Bytes that come in through one port.
+    /// Bytes arriving through one port.
     pub per_ingress: u32,
 }
 
-/// Decides what is stored.
+/// Decides which packets are stored.
 pub trait Buffer {
-    /// Charges the request's bytes, or says why not. Called once per arriving packet.
+    /// Charges the request's bytes, or returns the reason for the drop. Called once per arriving
+    /// packet.
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason>;
 
-    /// Takes a receipt back. Called once per packet that leaves, after it left its queue.
+    /// Releases a receipt. Called once per departing packet, after it left its queue.
     fn release(&mut self, charge: Charge);
 
-    /// Bytes held in the shared pool that `queue` of `port` draws from; zero if there is none.
-    /// The port reads it before [`admit`](Self::admit) and after [`release`](Self::release), so
-    /// that the packet in hand is never part of it.
+    /// Bytes held in the shared pool that `queue` of `port` draws from; zero if there is none. The
+    /// port reads it before [`admit`](Self::admit) and after [`release`](Self::release), so that it
+    /// never includes the packet in hand.
     #[inline]
     fn pool_bytes(&self, _port: PortId, _queue: QueueId) -> u32 {
         0
     }
 
-    /// Whether the ports of the switch are independent of each other for a while: as long as no
-    /// more than `influx` arrives, every packet is admitted that the limits of its own port and
-    /// queue let in, no account changes between paused and running, and no pool is used by
-    /// `pool_below` bytes or more, in whatever order packets come and leave. A host may then serve
-    /// one port after the other. The answer of a buffer that does not know is that they are not.
+    /// Whether the ports of the switch are independent of each other for some time. The answer is
+    /// yes if, while no more than `influx` arrives and in any order of arrivals and departures,
+    /// every packet is admitted that the limits of its own port and queue allow, no account changes
+    /// between paused and running, and every pool stays below `pool_below` bytes. A host may then
+    /// serve one port after the other. A buffer that cannot tell answers no.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         false
     }
 
-    /// The next change of an ingress account between paused and running that the host has not yet
-    /// polled. Only lossless buffers have any. The host calls it after each arrival and each
-    /// departure until it returns `None`.
+    /// Next change of an ingress account between paused and running that the host has not yet
+    /// polled. Only lossless buffers have such changes. The host calls it after each arrival and
+    /// each departure until it returns `None`.
     #[inline]
     fn poll_pause(&mut self) -> Option<Pause> {
         None
@@ -121,8 +122,8 @@ pub trait Buffer {
     }
 }
 
-/// Makes, from one list: the enum of all buffers, the enum of their parameters, and the names by
-/// which both are known in files and on the command line.
+/// Declares, from one list, the enum of all buffers, the enum of their parameters, and the names of
+/// both in files and on the command line.
 macro_rules! buffers {
     ($($variant:ident($module:ident),)*) => {
         /// Any buffer, chosen at run time.
@@ -140,7 +141,7 @@ macro_rules! buffers {
         }
 
         catalogue! {
-            /// The parameters of any buffer.
+            /// Parameters of any buffer.
             #[non_exhaustive]
             pub enum Config {
                 [
@@ -152,8 +153,8 @@ macro_rules! buffers {
         }
 
         impl Config {
-            /// Makes the buffer of a switch with `ports` ports of `queues` queues each, or says
-            /// which parameter cannot be used there.
+            /// Builds the buffer of a switch with `ports` ports of `queues` queues each, or names
+            /// the parameter that cannot be used there.
             pub fn build(&self, ports: u16, queues: u8) -> Result<AnyBuffer, ConfigError> {
                 Ok(match self {
                     Self::PfcOver(pair) => {
@@ -175,7 +176,7 @@ macro_rules! buffers {
             }
         })*
 
-        /// Calls the same method of whichever buffer it is.
+        /// Calls the same method of the buffer, of any type.
         macro_rules! forward {
             ($self:ident, $buffer:ident => $call:expr) => {
                 match $self {
@@ -196,8 +197,8 @@ buffers! {
     Unlimited(unlimited),
 }
 
-/// The commonest buffer is compiled into the packet path. The others are called, so that they exist
-/// once and not in the path of every pair of scheme and scheduler.
+/// The most common buffer is compiled into the packet path. The others are called, so that their
+/// code exists once and not in the path of every pair of scheme and scheduler.
 impl Buffer for AnyBuffer {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
@@ -238,7 +239,7 @@ impl Buffer for AnyBuffer {
 }
 
 impl AnyBuffer {
-    /// Takes the parts of a request, so that it need not exist in memory on the other way.
+    /// Takes the parts of a request, so that the other path need not keep it in memory.
     #[inline(never)]
     fn admit_elsewhere(
         &mut self,
@@ -257,13 +258,13 @@ impl AnyBuffer {
     }
 }
 
-/// The most (port, queue) pairs of a switch: 256 ports of 128 queues. The number of a pair and one
-/// flag then fit the 16 bits of a receipt that ingress accounting leaves.
+/// Largest number of (port, queue) pairs of a switch: 256 ports of 128 queues. The number of a pair
+/// and one flag then fit the 16 bits of a receipt that ingress accounting leaves free.
 const MAX_PAIRS: u32 = 1 << 15;
 
-/// Takes `bytes` of a receipt off an account, and returns how many that were. A receipt that was
-/// released before, or issued by another buffer, is a bug of the host: it stops a debug build, and
-/// otherwise frees no more than the account holds.
+/// Subtracts the `bytes` of a receipt from an account, and returns the number subtracted. A receipt
+/// that was released before, or issued by another buffer, is a bug of the host: it panics in a
+/// debug build, and otherwise frees no more than the account holds.
 #[inline]
 fn free(held: &mut u32, bytes: u32) -> u32 {
     debug_assert!(bytes <= *held, "a receipt is released once, to the buffer that issued it");
@@ -280,7 +281,7 @@ fn port_count(ports: u16) -> Result<usize, ConfigError> {
     Ok(usize::from(ports))
 }
 
-/// Checks the number of ports and queues, and returns that of the pairs.
+/// Checks the number of ports and queues, and returns the number of pairs.
 fn pair_count(ports: u16, queues: u8) -> Result<usize, ConfigError> {
     let ports = port_count(ports)?;
     if !(1..=MAX_QUEUES).contains(&queues) {
@@ -299,7 +300,7 @@ fn pair_count(ports: u16, queues: u8) -> Result<usize, ConfigError> {
     Ok(pairs)
 }
 
-/// Checks that a list has one value for all, or one for each of `count` things.
+/// Checks that a list has one value for all, or one for each of `count` items.
 fn one_or_each<T>(
     field: &'static str,
     values: &[T],
@@ -317,17 +318,17 @@ fn one_or_each<T>(
     ))
 }
 
-/// The value for the thing at `index` in such a list.
+/// The value for the item at `index` in such a list.
 fn pick<T>(values: &[T], index: usize) -> Option<&T> {
     values.get(if values.len() == 1 { 0 } else { index })
 }
 
-/// Checks that a limit is a number of bytes that counters can hold, and not zero.
+/// Checks that a limit is not zero and fits the counters.
 fn limit(field: &'static str, limit: Bytes) -> Result<u32, ConfigError> {
     within(field, limit, 1, u32::MAX)
 }
 
-/// Checks that a number of bytes lies between `least` and `most`.
+/// Checks that a number of bytes is between `least` and `most`.
 fn within(field: &'static str, bytes: Bytes, least: u32, most: u32) -> Result<u32, ConfigError> {
     match u32::try_from(bytes.0) {
         Ok(value) if (least..=most).contains(&value) => Ok(value),
@@ -338,7 +339,7 @@ fn within(field: &'static str, bytes: Bytes, least: u32, most: u32) -> Result<u3
     }
 }
 
-/// What the buffers' own tests start from.
+/// Fixtures of the buffers' unit tests.
 #[cfg(test)]
 mod testing {
     use super::*;
@@ -347,7 +348,7 @@ mod testing {
         Request { port: PortId(port), queue: QueueId(queue), ingress: 0, len }
     }
 
-    /// The field that a refused configuration names.
+    /// The field named by a refused configuration.
     pub(super) fn error<T>(result: Result<T, ConfigError>) -> &'static str {
         match result {
             Err(ConfigError::OutOfRange { field, .. }) => field,

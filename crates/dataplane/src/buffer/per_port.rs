@@ -1,9 +1,10 @@
-//! A private limit per port, first come first served: any queue may take all of it.
+//! A private limit per port, shared by its queues first come, first served: any queue may take all
+//! of it.
 //!
 //! TCN, section 6.2 (300 KB a port); MQ-ECN's and TCN's simulators and kernel module work this way.
-//! A packet is dropped if the bytes held by all queues of its port, and its own, would exceed the
-//! limit. Nothing is pushed out. A limit in packets counts them, whatever their length, as dummynet
-//! and most software queues do: that is [`PacketLimit`].
+//! A packet is dropped if the bytes held by all queues of its port plus its own length exceed the
+//! limit. No stored packet is pushed out. A limit in packets counts packets of any length, as
+//! dummynet and most software queues do: see [`PacketLimit`].
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -19,14 +20,14 @@ settings! {
         "buffers.md#per-port")]
     pub struct Config {
         /// Most bytes that the queues of a port hold together, or most packets of any length, such
-        /// as `20pkts`. The default is that of the simulations, 200 packets of 1500 bytes (section
+        /// as `20pkts`. The default is from the simulations, 200 packets of 1500 bytes (section
         /// 6.2); the authors' testbed switch has 96 KB, counted in bytes on the wire.
         pub limit: Size = Size::Bytes(Bytes::from_kb(300)),
     }
 }
 
 impl Config {
-    /// Makes the buffer of a switch with `ports` ports. The number of queues does not matter.
+    /// Builds the buffer of a switch with `ports` ports. The number of queues does not matter.
     pub fn build(&self, ports: u16, _queues: u8) -> Result<AnyBuffer, ConfigError> {
         Ok(match self.limit {
             Size::Bytes(limit) => AnyBuffer::PerPort(PerPort::new(ports, limit)?),
@@ -38,8 +39,8 @@ impl Config {
 /// Per-port limits of equal size.
 #[derive(Clone, Debug)]
 pub struct PerPort {
-    /// Bytes that each port may still take, never more than `limit`. One subtraction then shows
-    /// whether a packet fits, and takes its bytes.
+    /// Bytes that each port may still take, at most `limit`. One subtraction checks whether a
+    /// packet fits and takes its bytes.
     free: Box<[u32]>,
     limit: u32,
 }
@@ -51,7 +52,7 @@ impl PerPort {
         Ok(Self { free: vec![limit; super::port_count(ports)?].into(), limit })
     }
 
-    /// The account of the port with this number, or `None` if there is no such port.
+    /// Account of the port with this number, or `None` if the port does not exist.
     #[inline]
     pub(crate) fn account(&mut self, port: usize) -> Option<Account<'_>> {
         let free = self.free.get_mut(port)?;
@@ -75,16 +76,16 @@ impl Buffer for PerPort {
         }
     }
 
-    /// There is no pool, and the limits are the port's own.
+    /// There is no pool, and the limits are per port.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         true
     }
 }
 
-/// Per-port limits in packets, whatever their length.
+/// Per-port limits in packets of any length.
 #[derive(Clone, Debug)]
 pub struct PacketLimit {
-    /// Packets that each port may still take, never more than `limit`.
+    /// Packets that each port may still take, at most `limit`.
     free: Box<[u32]>,
     limit: u32,
 }
@@ -118,13 +119,13 @@ impl Buffer for PacketLimit {
         }
     }
 
-    /// There is no pool, and the limits are the port's own.
+    /// There is no pool, and the limits are per port.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         true
     }
 }
 
-/// The limit of one port, for a host that serves many of its packets on end.
+/// The limit of one port, for a host that serves many of its packets in a row.
 pub(crate) struct Account<'a> {
     free: &'a mut u32,
     limit: u32,
@@ -141,7 +142,7 @@ impl Buffer for Account<'_> {
     #[inline]
     fn release(&mut self, charge: Charge) {
         let sum = u64::from(*self.free) + u64::from(charge.bytes());
-        // As `super::free`: a receipt that is released twice stops a debug build.
+        // As in `super::free`: a receipt that is released twice panics in a debug build.
         debug_assert!(
             sum <= u64::from(self.limit),
             "a receipt is released once, to the buffer that issued it"
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_fits_up_to_the_limit_and_not_a_byte_beyond() {
+    fn a_packet_fits_exactly_up_to_the_limit() {
         let mut buffer = PerPort::new(2, Bytes(3000)).unwrap();
         let first = buffer.admit(request(0, 1500)).unwrap();
         assert_eq!(buffer.admit(request(0, 1501)), Err(DropReason::PortFull));
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_in_packets_counts_them_whatever_their_length() {
+    fn a_limit_in_packets_ignores_their_length() {
         let mut buffer = PacketLimit::new(2, 2).unwrap();
         let small = buffer.admit(request(0, 40)).unwrap();
         let large = buffer.admit(request(0, 60_000)).unwrap();

@@ -1,11 +1,12 @@
 //! A private limit per queue, and optionally one per port: a queue cannot take its neighbours'
-//! part.
+//! share.
 //!
-//! None of the five papers uses it; it is the static alternative that shared buffers are measured
-//! against, and what a switch does with a private pool per egress queue and no shared one (Bai et
-//! al., "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
-//! APNet 2017, section 2.1). A packet is dropped if the bytes held by its queue, and its own, would
-//! exceed the queue's limit, or those of its port the port's. Nothing is pushed out.
+//! None of the five papers uses it. It is the static alternative that shared buffers are measured
+//! against, and the behaviour of a switch with a private pool per egress queue and no shared one
+//! (Bai et al., "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
+//! APNet 2017, section 2.1). A packet is dropped if the bytes held by its queue plus its own length
+//! exceed the queue's limit, or the bytes of its port exceed the port's limit. No stored packet is
+//! pushed out.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -22,7 +23,7 @@ settings! {
         "buffers.md#per-queue")]
     pub struct Config {
         /// Most bytes that a queue holds: one value for all, or one for each queue of a port. The
-        /// default is what TCN's simulations give a whole port (section 6.2).
+        /// default is the limit of a whole port in TCN's simulations (section 6.2).
         pub limit: Vec<Bytes> = vec![Bytes::from_kb(300)],
         /// Most bytes that the queues of a port hold together, or `none`.
         pub port_limit: Option<Bytes> = None,
@@ -30,7 +31,7 @@ settings! {
 }
 
 impl Config {
-    /// Makes the buffer of a switch with `ports` ports of `queues` queues each.
+    /// Builds the buffer of a switch with `ports` ports of `queues` queues each.
     pub fn build(&self, ports: u16, queues: u8) -> Result<PerQueue, ConfigError> {
         PerQueue::new(self, ports, queues)
     }
@@ -39,9 +40,9 @@ impl Config {
 /// Per-queue limits.
 #[derive(Clone, Debug)]
 pub struct PerQueue {
-    /// Queue by queue, those of port 0 first.
+    /// All queues, in order of ports, from port 0.
     queues: Box<[Queue]>,
-    /// Bytes held by each port, never more than `port_limit`.
+    /// Bytes held by each port, at most `port_limit`.
     ports: Box<[u32]>,
     port_limit: u32,
     queues_per_port: u8,
@@ -49,14 +50,14 @@ pub struct PerQueue {
 
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// Never more than `limit`.
+    /// Bytes held, at most `limit`.
     held: u32,
     limit: u32,
     port: u16,
 }
 
 impl PerQueue {
-    /// Per-queue limits for `ports` ports of `queues` queues each.
+    /// Builds per-queue limits for `ports` ports of `queues` queues each.
     pub fn new(config: &Config, ports: u16, queues: u8) -> Result<Self, ConfigError> {
         let pairs = super::pair_count(ports, queues)?;
         super::one_or_each("limit", &config.limit, usize::from(queues), "queue")?;
@@ -69,7 +70,7 @@ impl PerQueue {
         }
         let port_limit = match config.port_limit {
             Some(limit) => super::limit("port_limit", limit)?,
-            // A port's counter holds no more.
+            // A port's counter cannot hold more.
             None => u32::MAX,
         };
         Ok(Self {
@@ -85,7 +86,7 @@ impl Buffer for PerQueue {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
         let Request { port, queue, len, .. } = request;
-        // A queue beyond the port's last would be one of its neighbour's.
+        // A queue number beyond the port's last would select a queue of the next port.
         if queue.0 >= self.queues_per_port {
             return Err(DropReason::QueueFull);
         }
@@ -112,7 +113,7 @@ impl Buffer for PerQueue {
         }
     }
 
-    /// There is no pool, and the limits are the port's own.
+    /// There is no pool, and the limits are per port and queue.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         true
     }
@@ -124,7 +125,7 @@ mod tests {
     use crate::buffer::testing::{error, request};
 
     #[test]
-    fn each_queue_fits_up_to_its_own_limit_and_not_a_byte_beyond() {
+    fn each_queue_fills_exactly_to_its_own_limit() {
         let config = Config { limit: vec![Bytes(3000), Bytes(1500)], ..Config::default() };
         let mut buffer = PerQueue::new(&config, 2, 2).unwrap();
         for (port, queue, limit) in [(0, 0, 3000), (0, 1, 1500), (1, 0, 3000), (1, 1, 1500)] {
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_port_limit_binds_across_queues_and_everything_is_given_back() {
+    fn the_port_limit_spans_its_queues_and_everything_is_released() {
         let config = Config { limit: vec![Bytes(3000)], port_limit: Some(Bytes(4500)) };
         let mut buffer = PerQueue::new(&config, 2, 2).unwrap();
         let first = buffer.admit(request(0, 0, 3000)).unwrap();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_ports_and_queues_are_drops_and_not_the_neighbours() {
+    fn packets_for_unknown_ports_and_queues_are_dropped() {
         let mut buffer = Config::default().build(2, 2).unwrap();
         assert_eq!(buffer.admit(request(0, 2, 1)), Err(DropReason::QueueFull));
         assert_eq!(buffer.admit(request(2, 0, 1)), Err(DropReason::PortFull));

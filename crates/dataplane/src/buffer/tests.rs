@@ -81,7 +81,7 @@ fn an_error_names_field_value_and_range() {
 
 #[test]
 #[cfg_attr(debug_assertions, should_panic(expected = "released once"))]
-fn a_receipt_of_another_buffer_stops_a_debug_build_and_is_harmless_otherwise() {
+fn a_receipt_of_another_buffer_panics_in_a_debug_build_only() {
     for name in ["per-port", "per-queue", "dynamic-threshold", "pfc"] {
         let mut config = Config::named(name).unwrap();
         if name == "pfc" {
@@ -98,8 +98,8 @@ fn a_receipt_of_another_buffer_stops_a_debug_build_and_is_harmless_otherwise() {
     }
 }
 
-/// Shared buffers that random packets bring to their limits, and the bytes that a scheme reads a
-/// pool up to.
+/// Shared buffers that random packets fill to their limits, each with the pool length below which a
+/// scheme ignores the pool.
 fn shared_buffers() -> Vec<(Config, u32)> {
     let made = |name: &str, fields: &[(&str, &str)]| {
         let mut config = Config::named(name).unwrap();
@@ -114,7 +114,7 @@ fn shared_buffers() -> Vec<(Config, u32)> {
     let lossless = |more: &[(&str, &str)]| made("pfc", &[&pfc[..], more].concat());
     let over = |egress| {
         let Config::Pfc(ingress) = lossless(&[("buffer", "90KB")]) else {
-            panic!("it is PFC");
+            panic!("the configuration is PFC");
         };
         Config::PfcOver(Box::new((ingress, egress)))
     };
@@ -136,9 +136,9 @@ fn shared_buffers() -> Vec<(Config, u32)> {
     .into()
 }
 
-/// Whatever comes and leaves, in whatever order.
+/// For random arrivals and departures in any order.
 #[test]
-fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
+fn a_buffer_with_slack_admits_the_whole_influx_without_a_pause() {
     const PORTS: u16 = 4;
     const LONGEST: u32 = 3_000;
     let mut rng = tidegate_units::Rng::new(7, 0);
@@ -181,7 +181,11 @@ fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
                     }
                     influx.total -= request.len;
                     *account -= request.len;
-                    held.push(buffer.admit(request).expect("there is slack"));
+                    held.push(
+                        buffer
+                            .admit(request)
+                            .expect("a buffer with slack admits every packet of the influx"),
+                    );
                 }
                 assert_eq!(buffer.poll_pause(), None, "buffer {number}");
                 for port in 0..PORTS {
@@ -195,7 +199,7 @@ fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
 }
 
 #[test]
-fn limits_of_a_port_s_own_leave_slack_at_any_time() {
+fn per_port_and_per_queue_limits_always_leave_slack() {
     let influx = Influx { total: u32::MAX, per_ingress: u32::MAX };
     for name in Config::NAMES {
         let buffer = Config::named(name).unwrap().build(4, 2).unwrap();

@@ -1,4 +1,4 @@
-//! No limit: every packet is admitted. For tests, and for ports whose host bounds what it sends.
+//! No limit: every packet is admitted. For tests, and for ports whose host limits its own sending.
 
 use tidegate_units::{ConfigError, settings};
 
@@ -7,18 +7,19 @@ use crate::DropReason;
 
 settings! {
     /// No limit has no parameters.
-    #[named("unlimited", "stores a packet if it arrives", "buffers.md#unlimited")]
+    #[named("unlimited", "stores every packet", "buffers.md#unlimited")]
     pub struct Config {}
 }
 
 impl Config {
-    /// Makes the buffer, for any number of ports and queues.
+    /// Builds the buffer, for any number of ports and queues.
     pub const fn build(&self, _ports: u16, _queues: u8) -> Result<Unlimited, ConfigError> {
         Ok(Unlimited)
     }
 }
 
-/// A buffer without limit. It keeps no account: a port refuses what its own counters cannot hold.
+/// A buffer without limit. It keeps no account: a port refuses packets that its own counters cannot
+/// hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unlimited;
 
@@ -31,7 +32,7 @@ impl Buffer for Unlimited {
     #[inline]
     fn release(&mut self, _charge: Charge) {}
 
-    /// There is no pool, and the limits are the port's own.
+    /// There are no pool and no limits.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         true
     }

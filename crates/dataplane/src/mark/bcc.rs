@@ -1,17 +1,18 @@
-//! BCC: mark on departure when the port is longer than its standard threshold, or with a rising
+//! BCC: marks on departure when the port is longer than its standard threshold, or with a rising
 //! probability when the shared buffer pool runs full.
 //!
 //! Bai et al., "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
-//! `APNet` 2017, section 4. Two marks, or-ed: per-port RED as in current practice, and RED on the
-//! occupancy of the pool, which keeps what the dynamic threshold leaves to a port above the `B_R`
-//! bytes that its transport needs for full throughput without loss.
+//! `APNet` 2017, section 4. Combines two marks: per-port RED as in current practice, and RED on the
+//! occupancy of the pool. The second keeps a port's share under the dynamic threshold above the
+//! `B_R` bytes that its transport needs for full throughput without loss.
 //!
-//! As in the authors' simulator: both decide at departure; the port's length includes the departing
-//! packet and marks strictly above the threshold; the pool's excludes it, marks at `K_max` too, and
-//! spreads marks below with RED's count correction in bytes, counted per port.
+//! As in the authors' simulator, both decide at departure. The port's length includes the departing
+//! packet, and only lengths strictly above the threshold mark. The pool's length excludes it, a
+//! length of `K_max` marks too, and marks below that are spaced by RED's count correction in bytes,
+//! counted per port.
 //!
 //! Differs from the authors' simulator: thresholds are exact bytes, not multiples of a packet, and
-//! those of the pool can be derived from the model; the scripts have them as constants in MiB.
+//! the pool's thresholds can be derived from the model, where the scripts have constants in MiB.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -25,8 +26,8 @@ use super::red::{
 use super::{Cx, MarkDecision, Marker, PortInfo};
 
 settings! {
-    /// Parameters of BCC: the three thresholds, or what they are derived from. `C` is the speed of
-    /// the port.
+    /// Parameters of BCC: the three thresholds, or the values that they are derived from. `C` is
+    /// the speed of the port.
     #[named("bcc", "marks when the port is long or the shared pool runs full", "schemes/bcc.md",
         "buffer = { kind = \"dynamic-threshold\" }\n")]
     pub struct Config {
@@ -44,23 +45,23 @@ settings! {
         pub pool_min_threshold: Option<Size> = None,
         /// The probability that the rise reaches at `K_max` (`P_max`). Section 4.3: 10 %.
         pub max_probability: Ratio = TENTH,
-        /// The size of the pool (`B`). Section 5: 3 MB for eight ports; the simulator: 3 MiB, as
-        /// the buffer `dynamic-threshold` has by default.
+        /// Size of the pool (`B`). Section 5: 3 MB for eight ports. The simulator: 3 MiB, the
+        /// default of the buffer `dynamic-threshold`.
         pub shared_buffer: Bytes = Bytes::from_kib(3 * 1024),
-        /// The factor of the dynamic threshold (`α`). Section 5: 4. Of several for different
-        /// queues, the smallest counts (section 4.4).
+        /// Factor of the dynamic threshold (`α`). Section 5: 4. If queues have different factors,
+        /// the smallest counts (section 4.4).
         pub alpha: Vec<Ratio> = alloc::vec![Ratio::whole(4)],
-        /// How many ports share the pool (`N`). Section 5: 8.
+        /// Number of ports that share the pool (`N`). Section 5: 8.
         pub ports: u16 = 8,
         /// The time that sets the width of the rise (`h`). Section 4.3: 8 µs.
         pub headroom: Span = Span::from_us(8),
         /// The base round-trip time. Section 5: 80 µs.
         pub rtt: Span = Span::from_us(80),
-        /// What the congestion control needs of a bandwidth-delay product (`λ`). Section 5: 0.72,
-        /// measured for DCTCP.
+        /// Fraction of a bandwidth-delay product that the congestion control needs (`λ`). Section
+        /// 5: 0.72, measured for DCTCP.
         pub lambda: Ratio = DCTCP,
-        /// What is reserved for each port outside the pool (`S_min`). Section 5: 128 KB; the
-        /// simulator: 128 KiB, as the buffer `dynamic-threshold` has by default.
+        /// Buffer reserved for each port outside the pool (`S_min`). Section 5: 128 KB. The
+        /// simulator: 128 KiB, the default of the buffer `dynamic-threshold`.
         pub reserve: Bytes = Bytes::from_kib(128),
         /// Bytes in a mean packet, for the count correction and for thresholds given in packets.
         /// The authors' simulator: 9000, a jumbo frame.
@@ -78,23 +79,23 @@ const DCTCP: Ratio = match Ratio::new(18, 25) {
     None => Ratio::ONE,
 };
 
-/// What BCC marks at, in bytes.
+/// Thresholds of BCC in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parameters {
-    /// The buffer that a port needs from the pool for full throughput without loss (`B_R`).
+    /// Buffer that a port needs from the pool for full throughput without loss (`B_R`).
     pub required: u64,
-    /// The standard threshold of the port (`K`).
+    /// Standard threshold of the port (`K`).
     pub port: u32,
-    /// The use of the pool from which on every packet is marked (`K_max`).
+    /// Use of the pool at and above which every packet is marked (`K_max`).
     pub pool_max: u32,
-    /// The use of the pool above which packets are marked with a probability (`K_min`).
+    /// Use of the pool above which packets are marked with a probability (`K_min`).
     pub pool_min: u32,
 }
 
 impl Parameters {
-    /// The thresholds of `config` on a link of `rate`: as given, or derived as in sections 4.3 and
-    /// 4.4. Products are rounded down to a byte, and `B_R` / α up.
+    /// The thresholds of `config` on a link of `rate`: as configured, or derived as in sections 4.3
+    /// and 4.4. Products are rounded down to a byte, and `B_R` / α up.
     pub fn derive(config: &Config, rate: Rate) -> Result<Self, ConfigError> {
         let packet = red::packet_size("mean_packet", config.mean_packet)?;
         let alpha = match config.alpha.iter().min() {
@@ -181,7 +182,7 @@ struct Parts {
 }
 
 impl Bcc {
-    /// BCC with these parameters, on a link of the port's rate.
+    /// Builds BCC with these parameters, on a link of the port's rate.
     pub fn new(config: &Config, info: &PortInfo) -> Result<Self, ConfigError> {
         let Parameters { port, pool_max, pool_min, .. } = Parameters::derive(config, info.rate)?;
         let in_bytes = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
@@ -219,7 +220,7 @@ impl Marker for Bcc {
 
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> MarkDecision {
-        // Both see every packet; a mark that both ask for counts as the port's.
+        // Both see every packet; if both mark, the port's mark counts.
         let Parts { port, pool } = &mut *self.parts;
         port.on_dequeue(cx).or(pool.on_dequeue(cx))
     }
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(max(alpha(vec![Ratio::whole(3)])), 2_469_333);
         let reserve = Bytes(2_000_000);
         let covered = Config { reserve, ..paper() };
-        assert_eq!(max(covered), 3_000_000, "the reserve is all that is needed");
+        assert_eq!(max(covered), 3_000_000, "the reserve alone is enough");
     }
 
     #[test]
@@ -290,7 +291,7 @@ mod tests {
             port_threshold: Some(Size::Packets(22)),
             pool_threshold: Some(Size::Bytes(Bytes(2_727_608))),
             pool_min_threshold: Some(Size::Bytes(Bytes(1_908_408))),
-            // Not needed, so that they cannot be wrong.
+            // Unused, so that these values cannot be wrong.
             shared_buffer: Bytes(0),
             headroom: Span::MAX,
             ..paper()
@@ -323,7 +324,7 @@ mod tests {
             (0..10_000).filter(|_| bcc.on_dequeue(&cx, Span::ZERO) == mark).count()
         };
         assert_eq!([hits(0), hits(1_802_000), hits(2_602_000)], [0, 0, 10_000]);
-        // Just below K_max, p = 1/10. After k packets of 1500 bytes without a mark, the next one is
+        // Just below K_max, p = 1/10. After k unmarked packets of 1500 bytes, the next one is
         // marked with 1500·p / (9000 − 1500·k·p) = 1/(60 − k): each of the first 53 is the first
         // mark with 1/59, and the 54th is marked if none was. The mean is 29.75 packets.
         let due = hits(2_601_999);
@@ -370,8 +371,8 @@ mod tests {
         for (field, text) in wrong {
             assert_eq!(error(&[(field, text)]), Some(field), "{text}");
         }
-        assert_eq!(error(&[("pool_min_threshold", "2602KB")]), None, "a step");
-        // K_max = 0 is possible, and leaves no room for a rise.
+        assert_eq!(error(&[("pool_min_threshold", "2602KB")]), None, "equal thresholds are a step");
+        // K_max = 0 is possible, but leaves no room for a rise.
         assert_eq!(error(&[("shared_buffer", "398KB")]), Some("headroom"));
         let step = [("shared_buffer", "398KB"), ("headroom", "0us")];
         assert_eq!(error(&step), None);

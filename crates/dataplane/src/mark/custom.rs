@@ -1,8 +1,7 @@
-//! A scheme that is not part of the library: whoever uses the library brings it along, behind a
-//! pointer.
+//! A scheme supplied by the user of the library, called through a pointer.
 //!
-//! It is for trying out an idea before it becomes a file here. It has no name in scenarios, and two
-//! calls through a pointer for each packet. Ports of all other schemes know nothing of it.
+//! It is for trying out an idea before it becomes a file here. It has no name in scenarios and
+//! costs two calls through a pointer per packet. Ports of all other schemes are unaffected.
 
 use alloc::boxed::Box;
 use core::fmt::{self, Debug, Formatter};
@@ -11,8 +10,8 @@ use tidegate_units::{ConfigError, QueueId, Span};
 
 use super::{Cx, MarkDecision, Marker, PortInfo};
 
-/// The decisions of such a scheme at one port. What a scheme sees and when it is asked is as for
-/// every [`Marker`]; the shared pool is not shown to it.
+/// Decisions of a custom scheme at one port. Inputs and call times are the same as for every
+/// [`Marker`], except that the scheme does not see the shared pool.
 pub trait Decide: Send {
     /// Decides on an arriving packet.
     fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision;
@@ -20,15 +19,15 @@ pub trait Decide: Send {
     /// Decides on a departing packet, which waited for `sojourn`.
     fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision;
 
-    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    /// Current marking threshold of `queue` in bytes, if the scheme has one.
     fn threshold(&self, _queue: QueueId) -> Option<u32> {
         None
     }
 }
 
-/// Makes such a scheme for each port of a run.
+/// Builds a custom scheme for each port of a run.
 pub trait Make: Debug + Send + Sync {
-    /// The scheme of one port, or why it cannot be.
+    /// The scheme of one port, or the reason why it cannot be built.
     fn make(&self, port: &PortInfo) -> Result<Box<dyn Decide>, ConfigError>;
 }
 

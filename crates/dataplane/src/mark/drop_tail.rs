@@ -1,4 +1,4 @@
-//! No marking: the buffer's limit is the only signal (drop tail).
+//! Drop tail: no marking, the buffer limit is the only signal.
 
 use tidegate_units::{ConfigError, settings};
 

@@ -1,12 +1,12 @@
-//! Ideal RED: mark on arrival when the packet's own queue, the packet included, is longer than what
-//! the queue's known capacity calls for.
+//! Ideal RED: marks on arrival when the packet's own queue, the packet included, is longer than the
+//! queue's known capacity allows.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.1, equation 2:
 //! `K_i` = `C_i` × RTT × λ, with `C_i` the rate at which queue i drains. No switch knows `C_i`
-//! while traffic changes (section 3.3), so this is a yardstick: capacities are given, and a host
-//! that knows the true ones can move them with [`IdealRed::set_capacity`].
+//! while traffic changes (section 3.3), so this is a yardstick: capacities are configured, and a
+//! host that knows the true ones can set them with [`IdealRed::set_capacity`].
 //!
-//! RTT × λ is taken to the picosecond and `K_i` to the byte, both rounded down.
+//! RTT × λ is exact to the picosecond and `K_i` to the byte, both rounded down.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -20,19 +20,19 @@ use crate::Rule;
 
 settings! {
     /// Parameters of ideal RED.
-    #[named("ideal-red", "marks by queue length, for known rates of the queues",
+    #[named("ideal-red", "marks by queue length, with thresholds for the queues' known rates",
         "schemes/ideal-red.md")]
     pub struct Config {
-        /// The rate at which each queue drains (`C_i`): one value for all queues, or one per queue.
+        /// Rate at which each queue drains (`C_i`): one value for all queues, or one per queue.
         /// Empty: equal shares of the link.
         pub capacities: Vec<Rate> = Vec::new(),
         /// The base round-trip time. TCN, section 3.3: 100 µs.
         pub rtt: Span = Span::from_us(100),
-        /// What the congestion control needs of a bandwidth-delay product (`λ`). TCN, section 2.1:
-        /// 1 for ECN*.
+        /// Fraction of a bandwidth-delay product that the congestion control needs (`λ`). TCN,
+        /// section 2.1: 1 for ECN*.
         pub lambda: Ratio = Ratio::ONE,
-        /// The thresholds themselves (`K_i`), instead of the three fields above: one value for all
-        /// queues, or one per queue. The testbed of TCN's figure 5b has 8 KB for two queues.
+        /// Thresholds (`K_i`) that replace the three fields above: one value for all queues, or one
+        /// per queue. The testbed of TCN's figure 5b has 8 KB for two queues.
         #[is(threshold)]
         pub thresholds: Vec<Size> = Vec::new(),
         /// Bytes in a packet, for thresholds given in packets.
@@ -43,14 +43,14 @@ settings! {
 /// Ideal RED.
 #[derive(Clone, Debug)]
 pub struct IdealRed {
-    /// In bytes, by queue.
+    /// Thresholds in bytes, by queue.
     thresholds: Box<[u32]>,
     /// RTT × λ.
     delay: Span,
 }
 
 impl IdealRed {
-    /// Ideal RED with these parameters.
+    /// Builds ideal RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let delay = config.lambda.of_span(config.rtt);
         let packet = red::packet_size("packet_size", config.packet_size)?;
@@ -66,7 +66,7 @@ impl IdealRed {
         Ok(Self { thresholds, delay })
     }
 
-    /// Sets the rate at which `queue` drains from now on.
+    /// Sets the rate at which `queue` drains.
     pub fn set_capacity(&mut self, queue: QueueId, capacity: Rate) {
         if let Some(place) = self.thresholds.get_mut(queue.index()) {
             *place = threshold(capacity, self.delay);
@@ -159,7 +159,7 @@ mod tests {
         // The packet's own 1500 bytes count.
         assert_eq!([verdict(0, 1_500), verdict(0, 1_501)], [MarkDecision::Pass, mark]);
         assert_eq!([verdict(1, 6_500), verdict(1, 6_501)], [MarkDecision::Pass, mark]);
-        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "there is no such queue");
+        assert_eq!(verdict(2, u32::MAX), MarkDecision::Pass, "the queue does not exist");
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! The ideal marker of DiffECN: a queue for each active flow; mark on dequeue when the flow has
-//! sent more than its max-min share of the link.
+//! DiffECN's ideal marker: a queue for each active flow; marks on dequeue when the flow has sent
+//! more than its max-min share of the link.
 //!
 //! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions
-//! on Networking 2024, sections III-B and IV-C.2, figure 10: what DiffECN's test of queue lengths
-//! stands for. No switch can do it; it is here to be compared with.
+//! on Networking 2024, sections III-B and IV-C.2, figure 10: the ideal that DiffECN's test of queue
+//! lengths approximates. No switch can implement it; it is a yardstick.
 //!
-//! A flow's rate is what it brought to the port within the last window. The shares are those that
-//! water-filling gives to these rates as demands: where they fit on the link, nobody is above its
-//! share. Queues and their mapping are those of DiffECN, remembered exactly.
+//! A flow's rate is the number of its bytes that arrived at the port within the last window.
+//! Water-filling takes these rates as demands and gives the shares. If all demands fit on the link,
+//! no flow is above its share. Queues and their mapping are DiffECN's, with exact memory.
 //!
-//! Where the paper is silent: rates are measured at arrival, over one round trip, to the packet;
-//! they decide alone unless a threshold of the port is set too.
+//! Where the paper is silent: rates are measured at arrival, over one round trip, to the packet.
+//! They decide alone unless a threshold of the port is set too.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -28,20 +28,21 @@ settings! {
         "schemes/ideal-share.md",
         "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
-        /// The time over which rates are measured: one round trip, here that of DiffECN's
+        /// Time over which rates are measured: one round trip, by default DiffECN's in the
         /// simulations.
         pub window: Span = Span::from_us(120),
-        /// Mark only while the port holds strictly more than this, the packet included; `none` asks
-        /// for nothing beside the rates.
+        /// Mark only while the port holds strictly more than this, the packet included; `none` for
+        /// a decision by rates alone.
         #[is(threshold)]
         pub threshold: Option<Size> = None,
-        /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are
-        /// ordinary.
+        /// The queue that the scheduler serves strictly first (DiffECN, section IV-B.2). All others
+        /// are ordinary.
         pub priority_queue: u8 = 0,
-        /// Bytes that an active flow may pass through the high-priority queue, more than none
-        /// (DiffECN, section VI-C.4).
+        /// Bytes that an active flow may pass through the high-priority queue, above zero (DiffECN,
+        /// section VI-C.4).
         pub pass_limit: Size = Size::Packets(10),
-        /// Whether the arriving packet is part of what its flow has passed (DiffECN, figure 8).
+        /// Whether the arriving packet counts towards the bytes that its flow has passed (DiffECN,
+        /// figure 8).
         pub pass_count: PassCount = PassCount::WithArrival,
         /// Bytes of a full packet, for amounts in packets.
         pub mtu: u32 = 1500,
@@ -56,12 +57,12 @@ pub struct IdealShare(Box<State>);
 struct State {
     map: QueueMap,
     meter: ShareMeter,
-    /// In bytes; `None` where rates decide alone.
+    /// Threshold in bytes; `None` if rates decide alone.
     threshold: Option<u64>,
 }
 
 impl IdealShare {
-    /// The ideal marker with these parameters.
+    /// Builds the ideal marker with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let options = Options {
             priority_queue: config.priority_queue,
@@ -109,20 +110,20 @@ impl Marker for IdealShare {
     }
 }
 
-/// Tells which flows bring more to a link than their max-min share of it.
+/// Meter that finds flows whose arrival rate exceeds their max-min share of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct ShareMeter {
     window: Span,
-    /// Bytes that the link carries in the window.
+    /// Bytes that the link can carry in the window.
     capacity: u64,
-    /// What arrived within the window, in order of time.
+    /// Arrivals within the window, in order of time.
     arrivals: VecDeque<(Time, FlowId, u32)>,
-    /// The flows of these arrivals with the sum of their bytes, in no order.
+    /// Flows of these arrivals with the sum of their bytes, unordered.
     flows: Vec<(FlowId, u64)>,
 }
 
 impl ShareMeter {
-    /// Measures over `window` at a link of this rate.
+    /// Creates a meter over `window` at a link of this rate.
     pub(crate) fn new(window: Span, rate: Rate) -> Result<Self, ConfigError> {
         let capacity = rate.bytes_in(window);
         if capacity == 0 {
@@ -132,10 +133,10 @@ impl ShareMeter {
         Ok(Self { window, capacity, arrivals: VecDeque::new(), flows: Vec::new() })
     }
 
-    /// A packet of `flow` arrives. Time does not go back.
+    /// Records an arriving packet of `flow`. Time must not go back.
     pub(crate) fn on_arrival(&mut self, flow: FlowId, len: u32, now: Time) {
         self.forget(now);
-        // What has no length brings nothing: a flow is known by its bytes.
+        // A packet of zero length adds no demand: flows are tracked by their bytes.
         if len == 0 {
             return;
         }
@@ -146,11 +147,11 @@ impl ShareMeter {
         }
     }
 
-    /// Whether `flow` has brought more than its share by `now`.
+    /// Whether `flow` exceeds its share at `now`.
     ///
-    /// Let `f(x)` be the sum of all flows' bytes, each cut at `x`. Where not all fit, the water
-    /// stands at the level `l` with `f(l) = capacity`, and up to the largest flow `f` rises
-    /// strictly: a flow is above the level if and only if `f` of its bytes is above the capacity.
+    /// Let `f(x)` be the sum of all flows' bytes, each cut at `x`. If not all fit, the water level
+    /// is the `l` with `f(l) = capacity`, and `f` rises strictly up to the largest flow. So a flow
+    /// is above the level if and only if `f` of its bytes is above the capacity.
     pub(crate) fn is_above(&mut self, flow: FlowId, now: Time) -> bool {
         self.forget(now);
         let own = self.flows.iter().find(|(it, _)| *it == flow);
@@ -159,14 +160,15 @@ impl ShareMeter {
         cut > self.capacity
     }
 
-    /// Forgets what arrived a window before `now` or earlier.
+    /// Removes arrivals that are a window older than `now`, or more.
     fn forget(&mut self, now: Time) {
         while let Some(&(at, flow, len)) = self.arrivals.front()
             && now - at >= self.window
         {
             self.arrivals.pop_front();
             let place = self.flows.iter().position(|(it, _)| *it == flow);
-            let place = place.expect("a flow with an arrival in the window has bytes");
+            let place =
+                place.expect("every flow with an arrival in the window is in the list of flows");
             self.flows[place].1 -= u64::from(len);
             if self.flows[place].1 == 0 {
                 self.flows.swap_remove(place);
@@ -183,21 +185,22 @@ mod tests {
     use crate::mark::testing::{cx, first_port_info as port_info};
     use crate::observe::max_min;
 
-    /// 10 Gb/s over 8 µs are 10 000 bytes.
+    /// 10 Gb/s over 8 µs carry 10 000 bytes.
     fn meter() -> ShareMeter {
         ShareMeter::new(Span::from_us(8), Rate::from_gbps(10)).unwrap()
     }
 
     #[test]
     fn a_flow_is_above_its_share_strictly() {
-        // Alone, its share is the whole link.
+        // Alone, the flow's share is the whole link.
         for (bytes, above) in [(9_999, false), (10_000, false), (10_001, true)] {
             let mut meter = meter();
             meter.on_arrival(FlowId(1), bytes, Time::ZERO);
             assert_eq!(meter.is_above(FlowId(1), Time::ZERO), above, "{bytes}");
             assert!(!meter.is_above(FlowId(2), Time::ZERO), "it sent nothing");
         }
-        // Beside 4 000 bytes of another it is 6 000, and the other is below its own.
+        // Beside another flow's 4 000 bytes the share is 6 000, and the other flow is below its
+        // own.
         for (bytes, above) in [(6_000, false), (6_001, true)] {
             let mut meter = meter();
             meter.on_arrival(FlowId(1), bytes, Time::ZERO);
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_no_length_leave_no_trace() {
+    fn packets_of_zero_length_are_ignored() {
         let mut meter = meter();
         for len in [0, 5, 0] {
             meter.on_arrival(FlowId(1), len, Time::ZERO);
@@ -242,7 +245,7 @@ mod tests {
             for (flow, &demand) in (0..).zip(&demands) {
                 meter.on_arrival(FlowId(flow), demand as u32, Time::ZERO);
             }
-            // Shares are of whole bytes: of equals, one may be cut and the other not.
+            // Shares are whole bytes: of equal flows, one may be cut and the other not.
             let shares = max_min(10_000, &demands);
             let least = shares.iter().zip(&demands).filter(|(share, demand)| share < demand);
             let level = least.map(|(share, _)| *share).min();
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_of_the_port_is_asked_beside_the_rates() {
+    fn marks_need_the_port_threshold_as_well_as_the_rate() {
         let config = Config {
             window: Span::from_us(8),
             threshold: Some(Size::Bytes(Bytes(5_000))),

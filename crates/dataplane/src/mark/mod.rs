@@ -203,12 +203,12 @@ pub trait Marker {
     }
 }
 
-/// A function that is compiled for each scheme, see [`AnyMarker::typed`].
+/// A function compiled for each scheme, see [`AnyMarker::typed`].
 pub trait WithMarker {
     /// Its result.
     type Output;
 
-    /// Takes the scheme in its own type.
+    /// Calls the function with the scheme in its own type.
     fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output;
 }
 
@@ -270,7 +270,7 @@ macro_rules! schemes {
         }
 
         impl AnyMarker {
-            /// Hands the scheme over in its own type.
+            /// Passes the scheme to `visitor` with its own type.
             #[inline]
             pub fn typed<V: WithMarker>(self, visitor: V) -> V::Output {
                 match self {
@@ -280,7 +280,7 @@ macro_rules! schemes {
             }
         }
 
-        /// Calls the same expression with the scheme, of whatever type it is.
+        /// Calls the same expression with the scheme, of any type.
         macro_rules! with_scheme {
             ($any:expr, $scheme:ident => $call:expr) => {
                 match $any {

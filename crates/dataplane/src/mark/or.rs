@@ -11,14 +11,16 @@ use crate::sched::Turn;
 
 /// Description of a pair. A pair has no fields: each scheme has its own.
 pub(super) const ABOUT: About =
-    About::new("or", "marks a packet if either of two schemes marks it", "schemes/or.md").made_of(&[
-        Piece {
-            key: "first",
-            doc: "The scheme whose rule is counted when both mark.",
-            example: Some("port-red"),
-        },
-        Piece { key: "second", doc: "The other scheme.", example: Some("tcn") },
-    ]);
+    About::new("or", "marks a packet if either of two schemes marks it", "schemes/or.md").made_of(
+        &[
+            Piece {
+                key: "first",
+                doc: "The scheme whose rule is counted when both mark.",
+                example: Some("port-red"),
+            },
+            Piece { key: "second", doc: "The other scheme.", example: Some("tcn") },
+        ],
+    );
 
 /// Marks a packet if `first` or `second` marks it.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
-//! How often a scheme marks what an ideal marker would mark.
+//! Comparison of a scheme's marks with an ideal marker's.
 //!
-//! DiffECN, section IV-C.2, equations 3 and 4. The ideal marker looks on and decides on each packet
-//! that leaves; it marks nothing. Only packets count that the port could mark: those that came with
-//! an ECN codepoint other than CE.
+//! DiffECN, section IV-C.2, equations 3 and 4. The ideal marker observes and decides on each
+//! departing packet, but marks nothing. Only packets that the port could mark count: packets that
+//! arrived with an ECN codepoint other than CE.
 
 use alloc::vec::Vec;
 
@@ -12,32 +12,32 @@ use super::Window;
 use crate::mark::ideal_share::ShareMeter;
 use crate::{Action, Departure, Pkt};
 
-/// Packets by what two markers decided on them.
+/// Packets by the decisions of both markers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decisions {
     /// Both mark: true positives.
     pub both: u64,
-    /// Only the ideal one does: false negatives.
+    /// Only the ideal marker marks: false negatives.
     pub only_ideal: u64,
-    /// Only the port's scheme does: false positives.
+    /// Only the port's scheme marks: false positives.
     pub only_scheme: u64,
-    /// Neither does: true negatives.
+    /// Neither marks: true negatives.
     pub neither: u64,
 }
 
-/// Compares the marks of a port with those of the ideal marker.
+/// Compares the marks of a port with the ideal marker's.
 #[derive(Clone, Debug)]
 pub struct DecisionObserver {
     window: Window,
     meter: ShareMeter,
-    /// By the packet's number: whether the port may mark it.
+    /// By packet number: whether the port may mark it.
     can_mark: Vec<bool>,
     seen: Decisions,
 }
 
 impl DecisionObserver {
-    /// Flows' rates are measured over `span` at a link of this rate.
+    /// Creates an observer that measures flows' rates over `span` at a link of this rate.
     pub fn new(window: Window, span: Span, rate: Rate) -> Result<Self, ConfigError> {
         Ok(Self {
             window,
@@ -47,7 +47,7 @@ impl DecisionObserver {
         })
     }
 
-    /// A packet was taken in.
+    /// Records an admitted packet.
     pub fn on_accepted(&mut self, at: Time, id: PktId, pkt: &Pkt) {
         self.meter.on_arrival(pkt.flow, pkt.len, at);
         let number = id.0 as usize;
@@ -57,7 +57,7 @@ impl DecisionObserver {
         self.can_mark[number] = matches!(pkt.ecn, Ecn::Ect0 | Ecn::Ect1);
     }
 
-    /// A packet that was taken in left.
+    /// Records the departure of an admitted packet.
     pub fn on_departure(&mut self, departure: &Departure) {
         let counts = departure.action == Action::Send
             && self.can_mark[departure.id.0 as usize]
@@ -75,7 +75,7 @@ impl DecisionObserver {
         *count += 1;
     }
 
-    /// What was seen so far.
+    /// Counts so far.
     pub const fn seen(&self) -> Decisions {
         self.seen
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn packets_are_sorted_by_both_decisions() {
         let window = Window { from: Time::ZERO, to: Time::from_us(5) };
-        // 10 Gb/s over 8 µs are 10 000 bytes: flow 1 brings 12 000, flow 2 brings 1 000.
+        // 10 Gb/s over 8 µs carry 10 000 bytes: flow 1 sends 12 000, flow 2 sends 1 000.
         let span = Span::from_us(8);
         let mut observer = DecisionObserver::new(window, span, Rate::from_gbps(10)).unwrap();
         let mut leaves = |id, flow, came: Ecn, left: Ecn, us, action| {
@@ -119,12 +119,12 @@ mod tests {
         for id in 0..5 {
             leaves(id, 1, Ecn::NotEct, Ecn::NotEct, 0, send);
         }
-        // Flow 1 has brought 12 000 bytes with this one.
+        // Flow 1 has sent 12 000 bytes, this packet included.
         assert_eq!(leaves(0, 1, Ecn::Ect0, Ecn::Ce, 1, send), decisions(1, 0, 0, 0));
         assert_eq!(leaves(9, 1, Ecn::Ect1, Ecn::Ect1, 1, send), decisions(1, 1, 0, 0));
         assert_eq!(leaves(3, 2, Ecn::Ect0, Ecn::Ce, 1, send), decisions(1, 1, 1, 0));
         assert_eq!(leaves(3, 2, Ecn::Ect0, Ecn::Ect0, 1, send), decisions(1, 1, 1, 1));
-        // Marked before, dropped on the way out, or too late: no decision of the port.
+        // Marked before, dropped at dequeue, or too late: no decision of the port.
         leaves(3, 1, Ecn::Ce, Ecn::Ce, 1, send);
         let dropped = Action::Drop(crate::DropReason::ALL[0]);
         leaves(3, 1, Ecn::Ect0, Ecn::Ect0, 1, dropped);

@@ -1,9 +1,9 @@
-//! Which flows are at a port: how many are active, and what each of them has waiting.
+//! Flows at a port: the number of active flows, and the bytes that each has waiting.
 //!
-//! A flow is active from the arrival of a packet until a period after the last one that waited has
+//! A flow is active from the arrival of a packet until one period after its last waiting packet has
 //! left: it has had a packet in the port within the last period. With a period of zero it is active
-//! while one of its packets waits, which is the definition of DiffECN (section IV-B.1). The packet
-//! on the wire does not wait.
+//! while one of its packets waits, which is DiffECN's definition (section IV-B.1). The packet on
+//! the wire does not wait.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -12,37 +12,37 @@ use tidegate_units::{FlowId, Span, Time};
 
 use super::{Histogram, Window};
 
-/// Observes the flows of a port that is empty at first. Flows are numbered densely.
+/// Observes the flows of a port that is initially empty. Flows have dense numbers.
 #[derive(Clone, Debug)]
 pub struct FlowObserver {
     window: Window,
     period: Span,
     /// By the flow's number.
     flows: Vec<AtPort>,
-    /// The active ones, in no order.
+    /// Active flows, unordered.
     active: Vec<FlowId>,
-    /// When flows cease that have no packet waiting, in rising order. Those that were active again
-    /// since have another entry.
+    /// Times at which flows without waiting packets cease to be active, ascending. A flow that
+    /// became active again since has another entry.
     ceasing: VecDeque<(Time, FlowId)>,
-    /// How many were active, weighted with picoseconds.
+    /// Number of active flows, weighted with picoseconds.
     counts: Histogram,
-    /// Since when there are as many.
+    /// Time since which the number has not changed.
     since: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct AtPort {
-    /// Bytes that wait.
+    /// Bytes waiting.
     bytes: u64,
     packets: u32,
-    /// Its place among the active ones, if it is one of them.
+    /// Its index among the active flows, if it is active.
     place: Option<u32>,
-    /// When a packet arrived or left last; `None` before the first.
+    /// Time of the last arrival or departure; `None` before the first.
     last: Option<Time>,
 }
 
 impl FlowObserver {
-    /// Flows are active for `period` after their last packet.
+    /// Creates an observer in which flows are active for `period` after their last packet.
     pub fn new(window: Window, period: Span) -> Self {
         Self {
             window,
@@ -55,7 +55,7 @@ impl FlowObserver {
         }
     }
 
-    /// A packet of `len` bytes was taken in.
+    /// Records an admitted packet of `len` bytes.
     #[inline]
     pub fn on_accepted(&mut self, at: Time, flow: FlowId, len: u32) {
         self.cease(at);
@@ -74,7 +74,7 @@ impl FlowObserver {
         here.last = Some(at);
     }
 
-    /// A packet that was taken in left, onto the wire or dropped.
+    /// Records the departure of an admitted packet, sent or dropped.
     #[inline]
     pub fn on_departure(&mut self, at: Time, flow: FlowId, len: u32) {
         let here = &mut self.flows[flow.0 as usize];
@@ -87,7 +87,7 @@ impl FlowObserver {
         self.cease(at);
     }
 
-    /// How many flows are active right before `now`, which is no earlier than what was reported.
+    /// Number of flows active right before `now`, which must not be earlier than the last report.
     pub fn active(&self, now: Time) -> u32 {
         let gone = self.ceasing.iter().take_while(|(at, _)| *at < now);
         let gone = gone.filter(|&&(at, flow)| self.ceases(flow, at)).count();
@@ -95,23 +95,23 @@ impl FlowObserver {
         (self.active.len() - gone) as u32
     }
 
-    /// The bytes that each flow has waiting, in no order.
+    /// Bytes that each flow has waiting, unordered.
     pub fn waiting(&self) -> impl Iterator<Item = (FlowId, u64)> {
         let bytes = |&flow: &FlowId| (flow, self.bytes(flow));
         self.active.iter().map(bytes).filter(|&(_, bytes)| bytes > 0)
     }
 
-    /// Bytes of `flow` that wait.
+    /// Waiting bytes of `flow`.
     pub fn bytes(&self, flow: FlowId) -> u64 {
         self.flows.get(flow.0 as usize).map_or(0, |here| here.bytes)
     }
 
-    /// When a packet of `flow` arrived or left last.
+    /// Time of the last arrival or departure of a packet of `flow`.
     pub fn last(&self, flow: FlowId) -> Option<Time> {
         self.flows.get(flow.0 as usize)?.last
     }
 
-    /// How many flows were active by `now`, weighted with picoseconds.
+    /// Number of active flows until `now`, weighted with picoseconds.
     pub fn counts(&self, now: Time) -> Histogram {
         let mut end = self.clone();
         end.cease(now);
@@ -119,7 +119,7 @@ impl FlowObserver {
         end.counts
     }
 
-    /// Ends the time of flows that have been silent for a period by `now`.
+    /// Ends the activity of flows that have been silent for a period by `now`.
     #[inline]
     fn cease(&mut self, now: Time) {
         while let Some(&(at, flow)) = self.ceasing.front()
@@ -129,7 +129,8 @@ impl FlowObserver {
             if self.ceases(flow, at) {
                 self.last_until(at);
                 let place = self.flows[flow.0 as usize].place.take();
-                let place = place.expect("it is active") as usize;
+                let place =
+                    place.expect("a flow that ceases is in the list of active flows") as usize;
                 self.active.swap_remove(place);
                 if let Some(moved) = self.active.get(place) {
                     self.flows[moved.0 as usize].place = Some(place as u32);
@@ -138,7 +139,7 @@ impl FlowObserver {
         }
     }
 
-    /// Whether an entry of `ceasing` is the last of its flow.
+    /// Whether an entry of `ceasing` is its flow's last.
     fn ceases(&self, flow: FlowId, at: Time) -> bool {
         let here = &self.flows[flow.0 as usize];
         let is_last = here.last.is_some_and(|last| last + self.period == at);
@@ -174,8 +175,8 @@ mod tests {
         buckets.map(|(first, _, weight)| (first, weight / US)).collect()
     }
 
-    /// Flow 5 waits from 1 to 4 µs and flow 0 from 2 to 3 µs; flow 0 comes again at 6 µs and leaves
-    /// at once.
+    /// Flow 5 waits from 1 to 4 µs and flow 0 from 2 to 3 µs; flow 0 returns at 6 µs and leaves at
+    /// once.
     fn two_flows(period: Span) -> FlowObserver {
         let mut observer = FlowObserver::new(Window::default(), period);
         observer.on_accepted(Time::from_us(1), FlowId(5), 1_000);
@@ -193,7 +194,7 @@ mod tests {
     fn a_flow_is_active_while_a_packet_waits() {
         let observer = two_flows(Span::ZERO);
         assert_eq!(observer.active(Time::from_us(10)), 0);
-        // None from 0 to 1 and from 4 to 10 µs.
+        // No flow from 0 to 1 and from 4 to 10 µs.
         assert_eq!(of(&observer, Time::from_us(10)), [(0, 7), (1, 2), (2, 1)]);
         assert_eq!(observer.last(FlowId(5)), Some(Time::from_us(4)));
         assert_eq!((observer.last(FlowId(1)), observer.last(FlowId(9))), (None, None));
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn random_packets_agree_with_looking_at_all_of_them() {
+    fn random_packets_agree_with_an_exhaustive_count() {
         for stream in 0..20 {
             let mut rng = Rng::new(7, stream);
             let period = Span::from_us(stream % 4);

@@ -1,29 +1,30 @@
 //! A histogram of whole numbers with a relative error below 1/128.
 //!
 //! Buckets are log-linear: numbers below 256 have a bucket each, and every power of two above is
-//! cut into 128 equal parts. It has at most 7,424 buckets of eight bytes, and only as many as the
-//! largest number needs: 1,800 for a queue of a megabyte.
+//! divided into 128 equal parts. The histogram has at most 7,424 buckets of eight bytes, and only
+//! as many as the largest number needs: 1,800 for a queue of a megabyte.
 
 use alloc::vec::Vec;
 
 use tidegate_units::Ratio;
 
-/// Each power of two is cut into 2^`PARTS` buckets.
+/// Every power of two is divided into 2^`PARTS` buckets.
 const PARTS: u32 = 7;
 
-/// How often each number was seen, or for how long: the weight is the caller's.
+/// Weight of each number: how often, or for how long, it was observed. The caller chooses the
+/// weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// The weight in each bucket, up to the last that has any.
+    /// Weight of each bucket, up to the last nonzero one.
     weights: Vec<u64>,
     total: u64,
-    /// Σ value · weight. It fits as long as the total does.
+    /// Σ value · weight. Fits as long as the total does.
     sum: u128,
     max: u64,
 }
 
 impl Histogram {
-    /// Adds a number with its weight. No weight leaves no trace.
+    /// Adds a number with its weight. A zero weight has no effect.
     #[inline]
     pub fn add(&mut self, value: u64, weight: u64) {
         if weight == 0 {
@@ -45,22 +46,22 @@ impl Histogram {
         self.weights.resize(index + 1, 0);
     }
 
-    /// The sum of all weights.
+    /// Sum of all weights.
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The largest number, exactly; zero if there is none.
+    /// The largest number, exact; zero if there is none.
     pub const fn max(&self) -> u64 {
         self.max
     }
 
-    /// The sum of all numbers, each times its weight.
+    /// Sum of all numbers, each times its weight.
     pub const fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// The first and the last number of each bucket, with its weight.
+    /// First and last number of each bucket, with its weight.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.weights.iter().enumerate().map(|(index, &weight)| {
             let first = index.checked_sub(1).map_or(0, |before| largest(before) + 1);
@@ -68,9 +69,9 @@ impl Histogram {
         })
     }
 
-    /// The smallest number that has at least the fraction `fraction` of all weight at or below it,
+    /// The smallest number with at least the fraction `fraction` of all weight at or below it,
     /// rounded up to the end of its bucket but not above the maximum: never too low, and too high
-    /// by less than 1/128 of itself. `None` if there is nothing.
+    /// by less than 1/128 of itself. `None` if the histogram is empty.
     pub fn percentile(&self, fraction: Ratio) -> Option<u64> {
         if self.total == 0 {
             return None;
@@ -87,19 +88,19 @@ impl Histogram {
     }
 }
 
-/// The bucket of a number.
+/// Bucket of a number.
 #[inline]
 const fn bucket(value: u64) -> usize {
     if value >> PARTS == 0 {
         return value as usize;
     }
     let shift = value.ilog2() - PARTS;
-    // Between 2^PARTS and 2^(PARTS + 1) − 1: the first of them begins a new row.
+    // Between 2^PARTS and 2^(PARTS + 1) − 1: the first value begins a new row.
     let leading = value >> shift;
     ((shift as usize) << PARTS) + leading as usize
 }
 
-/// The largest number of a bucket.
+/// Largest number of a bucket.
 const fn largest(index: usize) -> u64 {
     if index >> PARTS == 0 {
         return index as u64;
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_count_as_often_as_they_say() {
+    fn a_weight_counts_as_that_many_numbers() {
         let mut seen = Histogram::default();
         seen.add(10, 3);
         seen.add(20, 1);
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_has_no_figures_and_the_extremes_saturate() {
+    fn an_empty_histogram_has_no_percentile_and_the_extremes_saturate() {
         let mut seen = Histogram::default();
         assert_eq!((seen.total(), seen.percentile(Ratio::ONE)), (0, None));
         seen.add(u64::MAX, u64::MAX);

@@ -1,20 +1,20 @@
-//! Max-min fair shares of a link, by filling it like a vessel with water.
+//! Max-min fair shares of a link, by water-filling.
 //!
-//! DiffECN, section III-B: all flows get the same more and more until one has what it asks for; the
-//! others go on until nothing is left.
+//! DiffECN, section III-B: all flows grow equally until one has its demand; the others continue
+//! until the capacity is used up.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// What each flow gets of `capacity`, in the order of their demands and in their unit. What does
-/// not divide evenly goes to those that ask for most.
+/// Share of each flow of `capacity`, in the order of the demands and in their unit. The remainder
+/// of a division goes to the flows with the largest demands.
 pub fn max_min(capacity: u64, demands: &[u64]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by_key(|&flow| demands[flow]);
     let mut shares = vec![0; demands.len()];
     let mut left = capacity;
     for (position, &flow) in order.iter().enumerate() {
-        // Those that are left ask for no less than this one.
+        // The remaining flows demand no less than this one.
         let level = left / (order.len() - position) as u64;
         shares[flow] = demands[flow].min(level);
         left -= shares[flow];
@@ -30,23 +30,23 @@ mod tests {
 
     #[test]
     fn table_i_of_diff_ecn() {
-        // From 30 ms on F1 and F2 at a link of 40 Gb/s, from 60 ms on F3 and F4 too.
+        // From 30 ms F1 and F2 on a link of 40 Gb/s, from 60 ms F3 and F4 too.
         assert_eq!(max_min(40, &[25, 13]), [25, 13]);
         assert_eq!(max_min(40, &[25, 13, 5, 5]), [17, 13, 5, 5]);
-        // Section VI-C.2: three of 15 Gb/s, then a fourth of 5.
+        // Section VI-C.2: three flows of 15 Gb/s, then a fourth of 5.
         assert_eq!(max_min(42, &[15, 15, 15]), [14, 14, 14]);
         assert_eq!(max_min(41, &[15, 15, 15, 5]), [12, 12, 12, 5]);
     }
 
     #[test]
-    fn nothing_is_shared_as_nothing() {
+    fn zero_capacity_or_no_demand_gives_zero_shares() {
         assert_eq!(max_min(40, &[]), []);
         assert_eq!(max_min(0, &[3, 0]), [0, 0]);
         assert_eq!(max_min(5, &[0, 9]), [0, 5]);
         assert_eq!(max_min(u64::MAX, &[u64::MAX, 1]), [u64::MAX - 1, 1]);
     }
 
-    /// The algorithm as section III-B describes it, one unit for each flow at a time.
+    /// The algorithm as described in section III-B, one unit per flow at a time.
     fn unit_by_unit(capacity: u64, demands: &[u64]) -> Vec<u64> {
         let mut shares = vec![0; demands.len()];
         let mut left = capacity;
@@ -71,8 +71,8 @@ mod tests {
             let demands: Vec<u64> = (0..flows).map(|_| u64::from(rng.next_u32() % 40)).collect();
             let capacity = u64::from(rng.next_u32() % 120);
             let (shares, slow) = (max_min(capacity, &demands), unit_by_unit(capacity, &demands));
-            // Filling stops when a round of units does not fit; dividing goes on with what is left,
-            // and the largest demands have it.
+            // Filling stops when a round of units does not fit; division continues with the
+            // remainder, which goes to the largest demands.
             for ((share, slow), demand) in shares.iter().zip(&slow).zip(&demands) {
                 assert!(slow <= share && *share <= slow + 1 && share <= demand);
             }

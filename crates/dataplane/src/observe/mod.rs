@@ -1,10 +1,9 @@
-//! What is observed of a port in a part of the time: how long its queues are, how long packets wait
-//! in them, what is marked and dropped, and which flows are there. The host reports what its own
-//! calls returned.
+//! Observations of a port in a window of time: queue lengths, sojourn times, marks, drops, and the
+//! flows present. The host reports the results of its own calls.
 //!
-//! A queue's length is that of the waiting packets: without the one on the wire, which left the
-//! queue when its first bit did. Lengths are weighted with the time for which they lasted, so that
-//! a packet which passes through an idle port leaves no trace in them.
+//! A queue's length counts waiting packets only: a packet on the wire left the queue when its first
+//! bit did. Lengths are weighted with the time for which they lasted, so that a packet passing
+//! through an idle port has no effect on them.
 
 mod decisions;
 mod flows;
@@ -22,12 +21,12 @@ pub use max_min::max_min;
 
 use crate::{Action, Departure, DropReason, PortStats, Rule};
 
-/// A part of the time: what happens at `from` belongs to it, what happens at `to` does not.
+/// A window of time, which includes `from` and excludes `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Its beginning.
+    /// Start of the window.
     pub from: Time,
-    /// Its end, unless the run ends before.
+    /// End of the window, unless the run ends earlier.
     pub to: Time,
 }
 
@@ -39,67 +38,67 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Whether `at` belongs to it.
+    /// Whether `at` is in the window.
     #[inline]
     pub fn contains(&self, at: Time) -> bool {
         self.from <= at && at < self.to
     }
 
-    /// How much of the time from `begin` to `end` belongs to it.
+    /// Length of the part of `begin` to `end` that is in the window.
     #[inline]
     pub fn overlap(&self, begin: Time, end: Time) -> Span {
         end.min(self.to) - begin.max(self.from)
     }
 
-    /// How long it is.
+    /// Length of the window.
     pub fn span(&self) -> Span {
         self.to - self.from
     }
 }
 
-/// What was observed of one queue in the window.
+/// Observations of one queue in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedQueue {
-    /// Its number at the port.
+    /// Number of the queue at the port.
     pub queue: QueueId,
-    /// How long it was: bytes, weighted with picoseconds.
+    /// Queue length in bytes, weighted with picoseconds.
     pub bytes: Histogram,
-    /// How long it was: packets, weighted with picoseconds.
+    /// Queue length in packets, weighted with picoseconds.
     pub packets: Histogram,
-    /// How long packets waited that left in the window, in picoseconds, each with weight one. Those
-    /// that were dropped on the way out are left out.
+    /// Sojourn times in picoseconds of packets that left in the window, each with weight one.
+    /// Packets dropped at dequeue are excluded.
     pub waits: Histogram,
-    /// Bytes of the packets that were sent in the window.
+    /// Bytes of packets sent in the window.
     pub sent_bytes: u64,
-    /// Packets that were marked here, by rule; see [`marks`](Self::marks).
+    /// Packets marked here, by rule; see [`marks`](Self::marks).
     marks: [u64; Rule::ALL.len()],
-    /// Packets that were dropped here, by reason; see [`drops`](Self::drops).
+    /// Packets dropped here, by reason; see [`drops`](Self::drops).
     drops: [u64; DropReason::ALL.len()],
 }
 
 impl ObservedQueue {
-    /// Packets that were set to CE here because of `rule`.
+    /// Packets set to CE here because of `rule`.
     pub const fn marks(&self, rule: Rule) -> u64 {
         self.marks[rule as usize]
     }
 
-    /// Packets that were dropped here because of `reason`, on arrival or on the way out.
+    /// Packets dropped here because of `reason`, on arrival or at dequeue.
     pub const fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize]
     }
 
-    /// Packets that were sent.
+    /// Packets sent.
     pub const fn sent(&self) -> u64 {
         self.waits.total()
     }
 }
 
-/// Observes the queues of a port that is empty at first.
+/// Observes the queues of a port that is initially empty.
 #[derive(Debug)]
 pub struct PortObserver {
     window: Window,
     queues: Box<[Queue]>,
-    /// The port's marks, as far as they have been put down to a queue.
+    /// Marks of the port that have been attributed to a queue.
     marks: [u64; Rule::ALL.len()],
 }
 
@@ -108,13 +107,13 @@ struct Queue {
     seen: ObservedQueue,
     bytes: u64,
     packets: u64,
-    /// Since when it has this length.
+    /// Time since which the queue has had this length.
     since: Time,
 }
 
 impl Queue {
-    /// The length stays as it is until `now`. Packets of different ports of a live switch may come
-    /// a little out of order, which leaves no trace.
+    /// Keeps the length until `now`. Packets of different ports of a live switch may arrive
+    /// slightly out of order, which has no effect.
     #[inline]
     fn last_until(&mut self, now: Time, window: Window) {
         let span = window.overlap(self.since, now).as_ps();
@@ -125,7 +124,7 @@ impl Queue {
 }
 
 impl PortObserver {
-    /// For a port of so many queues, which has counted this so far.
+    /// Creates an observer for a port of `queues` queues with these counters so far.
     pub fn new(window: Window, queues: u8, stats: &PortStats) -> Self {
         let queue = |queue| Queue {
             seen: ObservedQueue {
@@ -148,12 +147,12 @@ impl PortObserver {
         }
     }
 
-    /// The part of the time that is looked at.
+    /// The observed window.
     pub const fn window(&self) -> Window {
         self.window
     }
 
-    /// A packet of `len` bytes was taken into `queue`.
+    /// Records a packet of `len` bytes admitted to `queue`.
     #[inline]
     pub fn on_accepted(&mut self, at: Time, queue: QueueId, len: u32, stats: &PortStats) {
         let waiting = &mut self.queues[queue.index()];
@@ -163,8 +162,8 @@ impl PortObserver {
         self.note_marks(at, queue, stats);
     }
 
-    /// A packet was refused, which was meant for `queue`: the one that it asked for, or another
-    /// that the scheme has chosen.
+    /// Records a refused packet that was meant for `queue`: the requested queue, or another one
+    /// chosen by the scheme.
     #[cold]
     pub fn on_refused(&mut self, at: Time, queue: Option<QueueId>, reason: DropReason) {
         let belongs = u64::from(self.window.contains(at));
@@ -173,7 +172,7 @@ impl PortObserver {
         }
     }
 
-    /// A packet left, onto the wire or dropped. Its marks are noted apart.
+    /// Records a packet that left, sent or dropped. Its marks are recorded separately.
     #[inline]
     pub fn on_departure(&mut self, at: Time, departure: &Departure) {
         let queue = &mut self.queues[departure.queue.index()];
@@ -190,7 +189,7 @@ impl PortObserver {
         }
     }
 
-    /// Puts the marks that the port has made since the last time down to `queue`.
+    /// Attributes the marks that the port has made since the last call to `queue`.
     #[inline]
     pub fn note_marks(&mut self, at: Time, queue: QueueId, stats: &PortStats) {
         let belongs = self.window.contains(at);
@@ -203,7 +202,7 @@ impl PortObserver {
         }
     }
 
-    /// What was observed by `now`, by queue.
+    /// Observations until `now`, by queue.
     pub fn observed(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
         self.queues.iter().map(move |queue| {
             let mut queue = queue.clone();

@@ -1,19 +1,19 @@
-//! The pipeline that a packet takes through an egress port.
+//! The pipeline of an egress port.
 //!
-//! Arrival: the scheme may choose the queue, the buffer admits or drops, the scheme decides on a
-//! mark, the packet waits. Departure: the scheduler picks a queue, the packet leaves it, its bytes
-//! are released, the scheme decides again.
+//! On arrival the scheme may choose the queue, the buffer admits or drops, the scheme decides on a
+//! mark, and the packet waits. On departure the scheduler picks a queue, the packet leaves it, its
+//! bytes are released, and the scheme decides again.
 //!
 //! A port owns neither packet bytes nor clock nor wire. It can be driven in two ways:
 //!
 //! - *at the present moment*: the host calls [`Port::dequeue`] whenever its wire is free;
-//! - *lazily*: the host calls [`Port::depart`] with the time up to which it wants to know, and gets
-//!   the departures that have happened since, one by one, each with its own past time. A departure
-//!   comes before an arrival of the same moment.
+//! - *lazily*: the host calls [`Port::depart`] with a time, and gets the departures up to that time
+//!   one by one, each with its own past time. A departure comes before an arrival at the same
+//!   moment.
 //!
-//! A host stays with one of them: the wire that [`Port::depart`] and [`Port::next_start`] know of
-//! is not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does,
-//! nothing breaks: a packet that leaves before it came has waited for no time.
+//! A host must use one of the two: packets taken with [`Port::dequeue`] do not occupy the wire that
+//! [`Port::depart`] and [`Port::next_start`] model. Times should not go back. If one does, nothing
+//! breaks: a packet that leaves before its arrival has a sojourn time of zero.
 
 pub mod egress;
 
@@ -31,36 +31,36 @@ use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 choices! {
-    /// What happens to a packet that should be marked but is not ECN-capable.
+    /// Treatment of a packet that should be marked but is not ECN-capable.
     #[non_exhaustive]
     pub enum NonEct {
-        /// It passes unmarked, as in all five papers.
+        /// Passes unmarked, as in all five papers.
         Pass = "pass",
-        /// It is dropped instead, as RFC 3168, section 7 asks of a router.
+        /// Dropped, as RFC 3168, section 7 requires of a router.
         Drop = "drop",
     }
 }
 
-/// The parameters of a port.
+/// Parameters of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortConfig {
-    /// Its number in the switch, by which the buffer knows it.
+    /// Number of the port in the switch, by which the buffer knows it.
     pub id: PortId,
-    /// The speed of its wire.
+    /// Link speed.
     pub rate: Rate,
-    /// What happens to packets that should be marked and cannot be.
+    /// Treatment of packets that should be marked and cannot be.
     pub non_ect: NonEct,
-    /// The seed of the run, for schemes that draw at random.
+    /// Seed of the run, for schemes that draw at random.
     pub seed: u64,
-    /// A number that no other port of the run has, so that each draws its own stream.
+    /// Number of the port's random stream, unique within the run.
     pub stream: u64,
-    /// Whether queues of it may be paused, see [`Port::pause`]; only `tidegate-ports` asks.
+    /// Whether its queues may be paused, see [`Port::pause`]; only `tidegate-ports` reads it.
     pub can_pause: bool,
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s that is never paused, passing what is not ECN-capable, with seed and
-    /// stream 0.
+    /// Port 0 at 10 Gb/s that is never paused and passes packets that are not ECN-capable, with
+    /// seed and stream 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
@@ -73,18 +73,18 @@ impl Default for PortConfig {
     }
 }
 
-/// What became of an accepted packet.
+/// Result of an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accepted {
-    /// The queue it waits in.
+    /// Queue that the packet waits in.
     pub queue: QueueId,
-    /// Its codepoint now: CE if it was marked on arrival.
+    /// Current codepoint: CE if the packet was marked on arrival.
     pub ecn: Ecn,
 }
 
 impl Accepted {
-    /// A packet that waits in a queue outside of any [`Port`], for those who observe such a queue.
+    /// A packet that waits in a queue outside of any [`Port`], for observers of such a queue.
     pub const fn waiting(queue: QueueId, pkt: &Pkt) -> Self {
         Self { queue, ecn: pkt.ecn }
     }
@@ -94,27 +94,27 @@ impl Accepted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Departure {
-    /// When it left: the start of its transmission.
+    /// Time of departure: the start of its transmission.
     pub at: Time,
-    /// How long it waited.
+    /// Waiting time.
     pub sojourn: Span,
-    /// The host's packet, in the host's hands again.
+    /// Id of the packet, which the host owns again.
     pub id: PktId,
-    /// The flow it belongs to.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// Its length.
+    /// Length in bytes.
     pub len: u32,
-    /// The queue it waited in.
+    /// Queue that the packet waited in.
     pub queue: QueueId,
-    /// Its codepoint now: CE if it was marked here or before.
+    /// Current codepoint: CE if the packet was marked here or before.
     pub ecn: Ecn,
-    /// Whether to send it.
+    /// Instruction to send or drop the packet.
     pub action: Action,
 }
 
 impl Departure {
-    /// A packet that a queue outside of any [`Port`] sends at `at` and took in at `came`, for those
-    /// who observe such a queue.
+    /// A packet that a queue outside of any [`Port`] took in at `came` and sends at `at`, for
+    /// observers of such a queue.
     pub fn sent(queue: QueueId, id: PktId, pkt: &Pkt, [came, at]: [Time; 2]) -> Self {
         Self {
             at,
@@ -129,44 +129,44 @@ impl Departure {
     }
 }
 
-/// What the host is to do with a departed packet.
+/// Instruction to the host for a departed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Drop it: the wire stays free and the next packet may leave at the same time.
+    /// Drop the packet: the wire stays free and the next packet may leave at the same time.
     Drop(DropReason),
-    /// Put it on the wire.
+    /// Send the packet.
     Send,
 }
 
-/// An egress port. What every packet needs stands together, the counts of what is rare at the end.
+/// An egress port. Fields that every packet needs come first, counters of rare events last.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Port<M, S> {
     marker: M,
     queues: Box<[Queue]>,
     store: Store,
-    /// When the last packet that [`Port::depart`] sent will be off the wire.
+    /// Time at which the last packet sent by [`Port::depart`] is off the wire.
     busy_until: Time,
-    /// When the next packet may leave: not before `busy_until` and the moment since when there has
-    /// been one to send, because it came or because a pause ended.
+    /// Earliest time at which the next packet may leave: not before `busy_until`, and not before a
+    /// packet was available to send, because it arrived or because a pause ended.
     ready: Time,
     wire: ByteTime,
-    /// The list of all packets, if the scheduler serves the queues as one.
+    /// List of all packets, if the scheduler serves the queues as one.
     merged: List,
     bytes: u32,
     id: PortId,
     non_ect: NonEct,
-    /// The queue of the newest drop, which means nothing before the first.
+    /// Queue of the newest drop; undefined before the first drop.
     last_drop: QueueId,
     scheduler: S,
     stats: PortStats,
 }
 
-/// A queue: the list of its packets and its counters. Departures are not counted: they are what
-/// was enqueued and is not held.
+/// A queue: the list of its packets and its counters. Departures are not counted: they are the
+/// enqueued packets minus the held ones.
 ///
-/// The order of the fields keeps counters that change together apart: side by side, the compiler
-/// joins them into vector instructions, which cost three times as many as plain additions.
+/// The order of the fields separates counters that change together. If they are adjacent, the
+/// compiler joins them into vector instructions, which cost three times as many as plain additions.
 #[derive(Debug)]
 #[repr(C)]
 struct Queue {
@@ -178,7 +178,7 @@ struct Queue {
 }
 
 impl Port<AnyMarker, AnyScheduler> {
-    /// A port whose scheme and scheduler are chosen at run time, or which of their parameters
+    /// Builds a port whose scheme and scheduler are chosen at run time, or names the parameter that
     /// cannot be used.
     pub fn build(
         config: &PortConfig,
@@ -190,7 +190,7 @@ impl Port<AnyMarker, AnyScheduler> {
     }
 }
 
-/// The scheme and the scheduler of a port by their parameters.
+/// Builds the scheme and the scheduler of a port from their parameters.
 pub fn parts(
     config: &PortConfig,
     marking: &mark::Config,
@@ -199,7 +199,7 @@ pub fn parts(
     parts_with(config, scheduling, |port| marking.build(port))
 }
 
-/// The same for a scheme from outside the library.
+/// Builds a scheme from outside the library, and the scheduler of its port.
 pub fn custom_parts(
     config: &PortConfig,
     factory: &dyn custom::Make,
@@ -208,6 +208,7 @@ pub fn custom_parts(
     parts_with(config, scheduling, |port| factory.make(port).map(Custom))
 }
 
+/// Builds the parts of a port with a scheme that `make` creates.
 fn parts_with<M>(
     config: &PortConfig,
     scheduling: &sched::Config,
@@ -228,7 +229,8 @@ fn parts_with<M>(
 }
 
 impl Port<Custom, AnyScheduler> {
-    /// A port whose scheme is not part of the library, or what cannot be used at it.
+    /// Builds a port whose scheme is not part of the library, or returns the reason why it cannot
+    /// be used.
     pub fn build_custom(
         config: &PortConfig,
         factory: &dyn custom::Make,
@@ -240,7 +242,7 @@ impl Port<Custom, AnyScheduler> {
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
-    /// An empty port with as many queues as `scheduler` serves.
+    /// Creates an empty port with as many queues as `scheduler` serves.
     pub fn new(config: &PortConfig, marker: M, scheduler: S) -> Self {
         let queue = |_| Queue {
             list: List::EMPTY,
@@ -272,7 +274,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "on the path of every packet; what the scheme does not read is left out"
+        reason = "on the path of every packet; the compiler removes facts that the scheme does not read"
     )]
     pub fn enqueue(
         &mut self,
@@ -296,7 +298,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             pool_bytes: pool_bytes(&self.marker, buffer, self.id, id_of_queue),
             pkt,
         };
-        // No buffer holds more than 2^32 bytes for a port, but a stranger's might.
+        // No buffer of this crate holds more than 2^32 bytes for a port, but another might.
         let Some(port_bytes) = self.bytes.checked_add(pkt.len) else {
             return Err(self.ledger().reject(id_of_queue, DropReason::PortFull));
         };
@@ -338,12 +340,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         Ok(Accepted { queue: id_of_queue, ecn: pkt.ecn })
     }
 
-    /// Takes the next packet at the present moment `now`, or `None` if none may leave. Whether
-    /// the wire is free is for the host to know.
+    /// Takes the next packet at the present moment `now`, or returns `None` if none may leave. The
+    /// host must know that the wire is free.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "on the path of every packet; what the host does not read is left out"
+        reason = "on the path of every packet; the compiler removes fields that the host does not read"
     )]
     pub fn dequeue(&mut self, now: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         if self.store.packets() == 0 || self.scheduler.is_blocked() {
@@ -363,8 +365,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         let next = store.head_len(*list);
         scheduler.on_departed(served, len, next, now, |turn| marker.on_turn(turn));
 
-        // Before the lengths are written: the compiler does not know that a buffer's accounts lie
-        // elsewhere, and would read the lengths again.
+        // Released before the lengths are written: the compiler does not know that a buffer's
+        // accounts are elsewhere, and would read the lengths again.
         buffer.release(charge);
         self.bytes -= len;
         queue.bytes -= len;
@@ -386,13 +388,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         Some(Departure { at: now, sojourn, id, flow, len, queue: id_of_queue, ecn, action })
     }
 
-    /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that leaves at
-    /// once, because the port is ready and empty. Nobody can see it wait, so it is not stored; its
-    /// queue is not ranked.
+    /// Does the work of [`enqueue`](Self::enqueue) and [`depart`](Self::depart) for a packet that
+    /// leaves at once, because the port is ready and empty. Nothing can observe it waiting, so it
+    /// is not stored. Its queue must not be ranked.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "on the path of every packet; what the scheme does not read is left out"
+        reason = "on the path of every packet; the compiler removes facts that the scheme does not read"
     )]
     fn pass_through(
         &mut self,
@@ -437,7 +439,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 
     /// Takes the next departure that starts no later than `until` on a wire of the port's rate, or
-    /// `None` if there is none. Call it until it returns `None`.
+    /// returns `None` if there is none. Call it until it returns `None`.
     #[inline]
     pub fn depart(&mut self, until: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let start = self.next_start().filter(|&start| start <= until)?;
@@ -455,7 +457,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         Some(departure)
     }
 
-    /// A packet of `len` bytes goes onto the wire at `start`.
+    /// Puts a packet of `len` bytes on the wire at `start`.
     #[inline]
     fn occupy(&mut self, start: Time, len: u32) {
         let end = start + self.wire.span(len);
@@ -463,21 +465,20 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.ready = end;
     }
 
-    /// When the next departure would start, or `None` if the port is empty: [`Time::MAX`] if all
-    /// that waits is paused. Only for a port that is driven with [`depart`](Self::depart).
+    /// Start of the next departure; `None` if the port is empty, [`Time::MAX`] if all waiting
+    /// packets are paused. Only for a port that is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
         let start = if self.scheduler.is_blocked() { Time::MAX } else { self.ready };
         (self.store.packets() > 0).then_some(start)
     }
 
-    /// Pauses these queues from `now` on and lets all others go on, whatever was said before: none
-    /// resumes the port. A packet that is on the wire finishes. Queues that hold packets of any
-    /// class, because the scheme chooses the queues or the scheduler serves all as one, are paused
-    /// together.
+    /// Pauses exactly these queues from `now` on and resumes all others: an empty set resumes the
+    /// port. A packet on the wire finishes. All queues are paused together if they hold packets of
+    /// any class, because the scheme chooses the queues or the scheduler serves all as one.
     ///
-    /// A host first takes the departures up to the present moment. Only for a port that was made to
-    /// be paused.
+    /// A host first takes the departures up to the present moment. Only for a port that was built
+    /// to be paused.
     pub fn pause(&mut self, queues: QueueSet, now: Time) {
         let Self { marker, scheduler, .. } = self;
         let queues = if marker.chooses_queues() && !queues.is_empty() {
@@ -504,7 +505,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.store.packets()
     }
 
-    /// All packets that wait, each with its queue, in no order.
+    /// All waiting packets with their queues, unordered.
     pub fn waiting(&self) -> impl Iterator<Item = (PktId, QueueId)> {
         self.store.waiting()
     }
@@ -514,7 +515,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.scheduler.queues()
     }
 
-    /// The counters of `queue`, or `None` if there is no such queue.
+    /// Counters of `queue`, or `None` if the queue does not exist.
     pub fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
         let queue = self.queues.get(queue.index())?;
         Some(QueueStats {
@@ -527,14 +528,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         })
     }
 
-    /// The port's marks and drops by reason.
+    /// Marks and drops of the port by reason.
     pub const fn stats(&self) -> &PortStats {
         &self.stats
     }
 
-    /// The queue that the newest dropped packet was meant for, whether or not the port has it. A
-    /// host that counts drops by queue cannot know it otherwise where the scheme chooses the
-    /// queues.
+    /// Queue that the newest dropped packet was meant for, even if the port has no such queue. A
+    /// host that counts drops by queue needs this where the scheme chooses the queues.
     pub fn last_drop(&self) -> Option<QueueId> {
         (self.stats.total_drops() > 0).then_some(self.last_drop)
     }
@@ -558,7 +558,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop }
     }
 
-    /// Nothing leaves before the first packet came to a port that had none to send.
+    /// Sets the earliest departure when the first packet comes to a port that had none to send.
     #[inline]
     fn note_first(&mut self, now: Time, was_blocked: bool) {
         if self.store.packets() == 1 || was_blocked {
@@ -567,7 +567,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 }
 
-/// Where marks and drops are counted.
+/// Counters of marks and drops.
 struct Ledger<'a> {
     stats: &'a mut PortStats,
     last_drop: &'a mut QueueId,
@@ -582,11 +582,11 @@ impl Ledger<'_> {
     }
 }
 
-/// Decides on a packet that arrives. Answers with its receipt and its codepoint.
+/// Decides on an arriving packet. Returns its receipt and its codepoint.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
-    reason = "on the path of every packet; what the scheme does not read is left out"
+    reason = "on the path of every packet; the compiler removes facts that the scheme does not read"
 )]
 fn admit(
     marker: &mut impl Marker,
@@ -618,11 +618,11 @@ fn admit(
     Ok((charge, ecn))
 }
 
-/// Decides on a packet that leaves. Answers with its codepoint and its action.
+/// Decides on a departing packet. Returns its codepoint and its action.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
-    reason = "on the path of every packet; what the scheme does not read is left out"
+    reason = "on the path of every packet; the compiler removes facts that the scheme does not read"
 )]
 fn decide_departure(
     marker: &mut impl Marker,
@@ -646,15 +646,15 @@ fn decide_departure(
     (ecn, action)
 }
 
-/// What a scheme sees of the pool: nothing, if it does not read it, for a buffer may have to look.
+/// The scheme's view of the pool: zero if it does not read it, because a buffer may have to search.
 #[inline]
 fn pool_bytes(marker: &impl Marker, buffer: &impl Buffer, port: PortId, queue: QueueId) -> u32 {
     if marker.reads_pool() { buffer.pool_bytes(port, queue) } else { 0 }
 }
 
-/// What a mark does to a packet.
+/// Effect of a mark on a packet.
 enum Marking {
-    /// The packet carries CE from before: nothing to do and nothing to count.
+    /// The packet already carries CE: nothing to do and nothing to count.
     AlreadyDone,
     Drop,
     Impossible,
@@ -672,12 +672,12 @@ fn mark(ecn: Ecn, non_ect: NonEct) -> Marking {
     }
 }
 
-/// The queues as a scheme sees them.
+/// The queues as seen by a scheme.
 struct Lengths<'a>(&'a [Queue]);
 
 impl Queues for Lengths<'_> {
     fn count(&self) -> u8 {
-        // As many as the scheduler's, which are at most 128.
+        // As many as the scheduler's, at most 128.
         self.0.len() as u8
     }
 

@@ -1,4 +1,4 @@
-//! The pipeline, seen by a scheme, a scheduler and a buffer that record what they are given.
+//! The pipeline, observed by a scheme, a scheduler and a buffer that record their inputs.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::sched::dwrr::{self, Dwrr};
 use crate::sched::strict::{self, Strict};
 use crate::sched::{Fifo, Turn, TurnEvent};
 
-/// Marks everything on one side, or nothing, and remembers what it saw.
+/// Marks every packet on arrival, on departure or never, and records its inputs.
 #[derive(Default)]
 struct Probe {
     mark_on_enqueue: bool,
@@ -55,7 +55,7 @@ impl Marker for Probe {
     }
 }
 
-/// Holds anything, counts what it holds, and calls all of it one pool.
+/// Admits everything, counts the bytes held, and reports all of them as one pool.
 #[derive(Default)]
 struct Ledger {
     held: u32,
@@ -179,7 +179,7 @@ fn packets_that_cannot_be_marked_are_dropped_on_request() {
     let refused = port.enqueue(PktId(1), pkt(100, Ecn::NotEct), Q0, us(0), &mut ledger);
     assert_eq!(refused, Err(DropReason::NotCapable));
     assert_eq!((ledger.held, ledger.released), (0, 1), "its charge went back");
-    assert!(port.marker().queued.is_empty(), "it never waited");
+    assert!(port.marker().queued.is_empty(), "the packet never waited");
     assert_eq!((port.packets(), port.bytes()), (0, 0));
     assert_eq!(port.stats().drops(DropReason::NotCapable), 1);
 
@@ -197,7 +197,7 @@ fn packets_that_cannot_be_marked_are_dropped_on_request() {
 }
 
 #[test]
-fn lazy_departures_carry_their_own_past_times() {
+fn lazy_departures_have_their_own_past_times() {
     let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     assert_eq!(port.next_start(), None);
@@ -218,7 +218,7 @@ fn lazy_departures_carry_their_own_past_times() {
     assert_eq!(last.at, Time::from_ns(12_400));
     assert_eq!(port.next_start(), None);
 
-    // An arrival while the wire is busy waits for it; one on an idle wire leaves at once.
+    // An arrival while the wire is busy waits; one on an idle wire leaves at once.
     port.enqueue(PktId(3), pkt(100, Ecn::Ect0), Q0, us(13), &mut ledger).unwrap();
     assert_eq!(port.next_start(), Some(Time::from_ns(13_600)));
     port.depart(us(20), &mut ledger).unwrap();
@@ -227,7 +227,7 @@ fn lazy_departures_carry_their_own_past_times() {
 }
 
 #[test]
-fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
+fn lazy_and_immediate_driving_give_the_same_departures() {
     let arrivals = [(0, 1500), (100, 64), (1_200, 9000), (1_300, 1500), (40_000, 1500)];
     let tcn = || Tcn::step(Span::from_us(1));
     let fresh = || Port::new(&PortConfig::default(), tcn(), Fifo::new(1).unwrap());
@@ -263,25 +263,25 @@ fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
 }
 
 #[test]
-fn a_departure_comes_before_an_arrival_of_the_same_moment() {
+fn a_departure_comes_before_an_arrival_at_the_same_moment() {
     let mut port = Port::new(
         &PortConfig::default(),
         DropTail,
         Strict::new(&strict::Config::default()).unwrap(),
     );
     let mut ledger = Ledger::default();
-    // The second packet starts when the first is off the wire, at 1.2 µs: when the third comes.
+    // The second packet starts when the first is off the wire, at 1.2 µs: when the third arrives.
     for (id, queue, ns) in [(1, Q1, 0), (2, Q1, 0), (3, Q0, 1_200)] {
         let now = Time::from_ns(ns);
         while port.depart(now, &mut ledger).is_some() {}
         port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, now, &mut ledger).unwrap();
     }
     assert_eq!(port.depart(Time::MAX, &mut ledger).unwrap().id, PktId(3));
-    assert_eq!(port.packets(), 0, "the less important one had left");
+    assert_eq!(port.packets(), 0, "the lower-priority packet had left");
 }
 
 #[test]
-fn the_wire_is_not_occupied_by_what_is_taken_at_the_present_moment() {
+fn immediate_departures_do_not_occupy_the_wire() {
     let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     for id in 0..2 {
@@ -292,7 +292,7 @@ fn the_wire_is_not_occupied_by_what_is_taken_at_the_present_moment() {
 }
 
 #[test]
-fn a_time_that_goes_back_makes_no_wait_and_breaks_nothing() {
+fn a_time_that_goes_back_gives_a_wait_of_zero() {
     let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
     let mut ledger = Ledger::default();
     for (id, at) in [(0, 10), (1, 3), (2, 20)] {
@@ -385,7 +385,7 @@ fn queue_counters_balance() {
 }
 
 #[test]
-fn the_scheme_hears_of_turns() {
+fn the_scheme_receives_turns() {
     let mut port = Port::new(&PortConfig::default(), Probe::default(), dwrr(&[1500, 1500]));
     let mut ledger = Ledger::default();
     for (id, queue) in [(1, Q0), (2, Q0), (3, Q1)] {
@@ -407,7 +407,7 @@ fn the_scheme_hears_of_turns() {
     assert_eq!(port.marker().turns.last().unwrap().now, us(7));
 }
 
-/// Serves the packet that came last, from slots it keeps itself.
+/// Serves the newest packet, from slots that it keeps itself.
 #[derive(Default)]
 struct LastInFirstOut(Vec<(QueueId, Slot)>);
 
@@ -429,11 +429,11 @@ impl Scheduler for LastInFirstOut {
     }
 
     fn on_active(&mut self, _: QueueId, _: u32, _: Time, _: impl FnMut(&Turn)) {
-        panic!("ranked packets wait in no list");
+        panic!("ranked packets never become active in a list");
     }
 
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
-        let (queue, slot) = self.0.pop().expect("called only while a packet waits");
+        let (queue, slot) = self.0.pop().expect("`pick` is called only while a packet waits");
         Pick { queue, slot: Some(slot) }
     }
 
@@ -452,7 +452,7 @@ impl Scheduler for LastInFirstOut {
 }
 
 #[test]
-fn a_ranked_packet_leaves_from_wherever_it_waits() {
+fn a_ranked_packet_can_leave_from_any_position() {
     let scheduler = LastInFirstOut::default();
     let mut port = Port::new(&PortConfig::default(), Probe::default(), scheduler);
     let mut ledger = Ledger::default();
@@ -466,7 +466,7 @@ fn a_ranked_packet_leaves_from_wherever_it_waits() {
 }
 
 #[test]
-fn a_port_is_built_from_parameters_or_names_what_cannot_work() {
+fn building_a_port_names_the_parameter_that_cannot_work() {
     let marking = mark::Config::named("mq-ecn").unwrap();
     let mut scheduling = sched::Config::named("dwrr").unwrap();
     scheduling.set("quanta", "1500, 3000").unwrap();

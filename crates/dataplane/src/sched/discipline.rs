@@ -1,8 +1,8 @@
-//! What schedulers do inside the groups of a scheduler with two levels: no part of the library's
-//! interface, since those that can be inside share how they keep their state.
+//! Schedulers inside the groups of a two-level scheduler. Not part of the library's interface,
+//! because these schedulers share their storage.
 //!
-//! All groups share one list of what is kept of each queue, and what is kept of a group stands
-//! there too, so that a port with many groups is no larger than one with few.
+//! All groups share one list of queue states, and the state of a group is stored there too, so that
+//! a port with many groups is no larger than one with few.
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -13,32 +13,32 @@ use super::queue_set::QueueSet;
 use super::{Build, Pick, Turn};
 use crate::{Pkt, Slot};
 
-/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
-/// list with the whole port.
+/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one list
+/// with the whole port.
 pub trait Divide: Build {
-    /// What the scheduler does inside a group.
+    /// Scheduling inside a group.
     type Discipline: Discipline;
 
-    /// How many queues they are for.
+    /// Number of queues that the parameters cover.
     fn queues(&self) -> usize;
 
-    /// The rules of the groups and the state of all queues, or which parameter cannot be used.
+    /// Rules of the groups and state of all queues, or the parameter that cannot be used.
     fn divide(&self) -> Result<Divided<Self::Discipline>, ConfigError>;
 }
 
-/// What all groups share, and what is kept of each queue.
+/// Rules shared by all groups, and the state of each queue.
 pub(super) type Divided<D> = (D, Box<[<D as Discipline>::Queue]>);
 
-/// The rules of a scheduler, apart from the state of its queues. The hooks are called as those of a
-/// [`Scheduler`](super::Scheduler) of one group, but queues go by their numbers at the port.
+/// Rules of a scheduler, without the state of its queues. The hooks are called like the hooks of a
+/// [`Scheduler`](super::Scheduler) of one group, but queues have their numbers at the port.
 pub trait Discipline: Clone + Debug {
-    /// What is kept of a queue, and room for what is kept of a group.
+    /// State of a queue, with room for the state of a group.
     type Queue: Clone + Debug;
-    /// What is kept of a group.
+    /// State of a group.
     type Group;
 
-    /// Whether packets wait by rank. They then come to [`on_ranked`](Self::on_ranked), and what is
-    /// active is not a queue but the first queue of a group.
+    /// Whether packets wait by rank. They then call [`on_ranked`](Self::on_ranked), and the active
+    /// set holds the first queue of a group instead of single queues.
     const RANKED: bool = false;
 
     /// The state of a group that has seen no packet.
@@ -50,7 +50,7 @@ pub trait Discipline: Clone + Debug {
     /// Writes the state of a group to its queues, after `members` have changed.
     fn store(&self, queues: &mut [Self::Queue], members: &Members, group: Self::Group);
 
-    /// A queue got its first packet. It is not yet active.
+    /// Records the first packet of a queue that is not yet active.
     fn on_active(
         &mut self,
         part: &mut GroupView<'_, Self>,
@@ -60,10 +60,10 @@ pub trait Discipline: Clone + Debug {
         turn: impl FnMut(&Turn),
     );
 
-    /// Names the packet to send. Called only while a packet of the group waits.
+    /// Chooses the packet to send. Called only while a packet of the group waits.
     fn pick(&mut self, part: &mut GroupView<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick;
 
-    /// The picked packet left its queue, which is still active.
+    /// Records that the picked packet left its queue, which is still active.
     fn on_departed(
         &mut self,
         part: &mut GroupView<'_, Self>,
@@ -74,8 +74,8 @@ pub trait Discipline: Clone + Debug {
         turn: impl FnMut(&Turn),
     );
 
-    /// An active queue is paused, see [`Scheduler::withdraw`](super::Scheduler::withdraw). It is
-    /// still active.
+    /// Withdraws an active queue that is paused, see
+    /// [`Scheduler::withdraw`](super::Scheduler::withdraw). The queue is still active.
     fn withdraw(
         &mut self,
         _part: &mut GroupView<'_, Self>,
@@ -85,10 +85,10 @@ pub trait Discipline: Clone + Debug {
     ) {
     }
 
-    /// The packets of a ranked queue that was withdrawn may be served again.
+    /// Restores the packets of a withdrawn ranked queue.
     fn restore(&mut self, _queue: QueueId) {}
 
-    /// A packet for a ranked queue that is withdrawn was stored in `slot`.
+    /// Records a packet for a withdrawn ranked queue, stored in `slot`.
     fn on_ranked_aside(
         &mut self,
         _part: &mut GroupView<'_, Self>,
@@ -99,12 +99,12 @@ pub trait Discipline: Clone + Debug {
     ) {
     }
 
-    /// Whether ranked packets of this group may be served, whichever was served last.
+    /// Whether ranked packets of this group may be served, in any group state.
     fn has_any_ranked(&self, _members: &Members) -> bool {
         false
     }
 
-    /// A packet for a ranked queue was stored in `slot`.
+    /// Records a packet for a ranked queue, stored in `slot`.
     #[inline]
     fn on_ranked(
         &mut self,
@@ -122,9 +122,9 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
-    /// A packet came to a queue while its group, which begins with queue `first`, was empty, and
-    /// leaves at once. Does what the hooks would have done and returns `true`, or nothing if there
-    /// is no shorter way.
+    /// Passes through a packet that came to a queue while its group, which begins with queue
+    /// `first`, was empty, and that leaves at once. Does the work of the hooks and returns `true`,
+    /// or does nothing and returns `false` if there is no shortcut.
     #[inline]
     fn on_pass(
         &mut self,
@@ -138,12 +138,12 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
-    /// Whether the packets of a queue leave in the order in which they came.
+    /// Whether the packets of a queue leave in order of arrival.
     fn keeps_order(&self) -> bool {
         true
     }
 
-    /// Bytes that a queue may send per round, if there are rounds.
+    /// Bytes that a queue may send per round, if the discipline has rounds.
     fn quantum(_queue: &Self::Queue) -> Option<u32> {
         None
     }
@@ -153,9 +153,9 @@ pub trait Discipline: Clone + Debug {
 #[derive(Clone, Copy, Debug)]
 pub struct Members {
     pub(super) first: u8,
-    /// One past the last.
+    /// End of the range, exclusive.
     pub(super) end: u8,
-    /// Those that hold packets.
+    /// Queues that hold packets.
     pub(super) active: QueueSet,
 }
 

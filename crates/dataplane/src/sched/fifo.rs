@@ -1,7 +1,7 @@
-//! FIFO: packets leave in the order in which they came, whatever their queue.
+//! FIFO: packets of all queues leave in order of arrival.
 //!
-//! Several queues share one list. They still have counters and lengths of their own, so that a
-//! per-queue scheme can watch classes that are not scheduled apart.
+//! Several queues share one list. Each still has its own counters and length, so that a per-queue
+//! scheme can watch classes that are not scheduled separately.
 
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
@@ -9,7 +9,7 @@ use super::{Build, Pick, Scheduler, Turn};
 
 settings! {
     /// Parameters of FIFO.
-    #[named("fifo", "serves packets in order of arrival, whatever their queue",
+    #[named("fifo", "serves packets of all queues in order of arrival",
         "schedulers.md#FIFO")]
     pub struct Config {
         /// Number of queues that share the list.
@@ -71,7 +71,7 @@ mod tests {
     use crate::sched::testing::Bench;
 
     #[test]
-    fn packets_leave_as_they_came_from_any_queue() {
+    fn packets_of_all_queues_leave_in_order_of_arrival() {
         let mut bench = Bench::new(Fifo::new(3).unwrap());
         for (id, queue) in [(1, 2), (2, 0), (3, 2), (4, 1)] {
             bench.enqueue(id, queue, 100);

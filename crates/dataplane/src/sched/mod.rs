@@ -1,8 +1,8 @@
-//! Schedulers: which queue is served next.
+//! Schedulers: the rules that choose the queue to serve next.
 //!
-//! A scheduler learns of the packets at the heads of its queues through two hooks, one for a queue
-//! that gets its first packet and one for a packet that left, and names the queue to serve. A
-//! [`Gate`] in front of it hides the queues that are paused.
+//! Two hooks tell a scheduler about the heads of its queues: one when a queue gets its first
+//! packet, one when a packet has left. The scheduler then names the queue to serve. A [`Gate`] in
+//! front of it hides paused queues.
 
 mod discipline;
 pub mod dwrr;
@@ -33,47 +33,47 @@ use crate::{MAX_QUEUES, Pkt, Slot};
 /// A change in the turn of a queue under a round-based scheduler, for schemes that measure rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The queue whose turn it is about.
+    /// The queue that has the turn.
     pub queue: QueueId,
-    /// When: the start of the transmission that the scheduler is choosing, or the arrival.
+    /// Time: the start of the transmission that the scheduler is choosing, or the arrival.
     pub now: Time,
-    /// What happened.
+    /// The change.
     pub event: TurnEvent,
 }
 
-/// What happened to a queue's turn.
+/// Kind of change in a queue's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEvent {
     /// The queue got its first packet and waits for its turn.
     Joined,
-    /// The queue has used its quantum up and goes to the back with packets left.
+    /// The queue has used up its quantum and goes to the back with packets left.
     Ended,
     /// The queue's last packet, of `len` bytes, begins its transmission.
     Emptied {
         /// Bytes of that packet.
         len: u32,
     },
-    /// The scheduler came to the queue and found it empty (only cyclic schedulers look).
+    /// The scheduler reached the queue and found it empty (cyclic schedulers only).
     Skipped,
     /// The queue holds packets and is paused: it leaves without the end of a turn.
     Withdrawn,
 }
 
-/// A queue's part in the rounds of its scheduler.
+/// A queue's share of the rounds of its scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Queues with the same number take turns with each other.
+    /// Group: queues with the same number take turns with each other.
     pub group: u8,
     /// Bytes the queue may send per round.
     pub quantum: u32,
 }
 
-/// What to send next.
+/// A scheduler's choice of the next packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     /// The queue that is served.
     pub queue: QueueId,
-    /// Which of its packets: `None` for the first.
+    /// The packet in the queue: `None` for the first.
     pub slot: Option<Slot>,
 }
 
@@ -85,50 +85,50 @@ impl Pick {
     }
 }
 
-/// Chooses among the queues of one port.
+/// A scheduler: chooses among the queues of one port.
 ///
 /// The port calls [`on_active`](Self::on_active) when a queue gets its first packet,
 /// [`pick`](Self::pick) when the wire is free, removes exactly the packet that was picked, and
 /// then calls [`on_departed`](Self::on_departed).
 pub trait Scheduler {
-    /// How many queues there are to serve.
+    /// Number of queues to serve.
     fn queues(&self) -> u8;
 
     /// Whether all queues are served as one. Their packets then wait in one list, and the other
-    /// hooks speak of queue 0.
+    /// hooks name queue 0.
     #[inline]
     fn is_merged(&self) -> bool {
         false
     }
 
-    /// Whether packets of `queue` wait by rank, in no list. Their arrivals then come to
+    /// Whether packets of `queue` wait by rank instead of in a list. Their arrivals then call
     /// [`on_ranked`](Self::on_ranked) instead of [`on_active`](Self::on_active).
     #[inline]
     fn is_ranked(&self, _queue: QueueId) -> bool {
         false
     }
 
-    /// Whether packets of any queue at all wait [by rank](Self::is_ranked).
+    /// Whether packets of at least one queue wait [by rank](Self::is_ranked).
     const RANKS_PACKETS: bool = false;
 
-    /// The same of a scheduler that is chosen at run time.
+    /// The same for a scheduler chosen at run time.
     #[inline]
     fn ranks_packets(&self) -> bool {
         Self::RANKS_PACKETS
     }
 
-    /// A packet for a ranked queue was stored in `slot`.
+    /// Records a packet for a ranked queue, stored in `slot`.
     #[inline]
     fn on_ranked(&mut self, _queue: QueueId, _slot: Slot, _pkt: &Pkt, _now: Time) {}
 
-    /// `queue` went from empty to holding one packet of `len` bytes.
+    /// Records that `queue` went from empty to holding one packet of `len` bytes.
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn));
 
-    /// Names the packet to send; the caller removes it. Called only while a packet waits.
+    /// Chooses the packet to send; the caller removes it. Called only while a packet waits.
     fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick;
 
-    /// The picked packet of `len` bytes left `queue`, whose next packet has `next` bytes, or which
-    /// is empty now.
+    /// Records that the picked packet of `len` bytes left `queue`. `next` is the length of the
+    /// queue's next packet, `None` if the queue is now empty.
     fn on_departed(
         &mut self,
         queue: QueueId,
@@ -138,59 +138,58 @@ pub trait Scheduler {
         turn: impl FnMut(&Turn),
     );
 
-    /// `queue`, which holds packets, may not be served from now on: it is treated as one that is
-    /// empty, until it comes back through [`on_active`](Self::on_active) or, if it is ranked,
-    /// through [`restore`](Self::restore). Never called between `pick` and `on_departed`.
+    /// Withdraws `queue`, which holds packets: it may not be served and is treated as empty until
+    /// it comes back through [`on_active`](Self::on_active) or, if it is ranked, through
+    /// [`restore`](Self::restore). Never called between `pick` and `on_departed`.
     fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn));
 
-    /// The packets of a ranked queue that was withdrawn may be served again, each by the rank that
-    /// it got when it came.
+    /// Restores the packets of a withdrawn ranked queue, each with the rank that it got on arrival.
     fn restore(&mut self, _queue: QueueId) {}
 
-    /// A packet for a ranked queue that is withdrawn was stored in `slot`.
+    /// Records a packet for a withdrawn ranked queue, stored in `slot`.
     fn on_ranked_aside(&mut self, _queue: QueueId, _slot: Slot, _pkt: &Pkt, _now: Time) {}
 
-    /// Whether there is nothing to pick, although packets may wait: they are all in paused queues.
-    /// A scheduler without a [`Gate`] picks whatever waits.
+    /// Whether there is nothing to pick although packets may wait: all are in paused queues. A
+    /// scheduler without a [`Gate`] picks any waiting packet.
     #[inline]
     fn is_blocked(&self) -> bool {
         false
     }
 
-    /// Whether a packet that finds its port ready and empty may take the short way of
+    /// Whether a packet that finds its port ready and empty may take the shortcut
     /// [`on_pass`](Self::on_pass).
     #[inline]
     fn can_pass(&self) -> bool {
         !self.ranks_packets()
     }
 
-    /// Pauses these queues and lets all others go on. Only a scheduler behind a [`Gate`] can be
+    /// Pauses these queues and resumes all others. Only a scheduler behind a [`Gate`] can be
     /// paused.
     fn pause(&mut self, queues: QueueSet, _now: Time, _turn: impl FnMut(&Turn)) {
-        debug_assert!(queues.is_empty(), "a port is made to be paused or not");
+        debug_assert!(queues.is_empty(), "only a port that was built with a gate can be paused");
     }
 
-    /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited
-    /// anywhere, and leaves at once: all three of the hooks above.
+    /// Passes through a packet of `len` bytes that came to `queue`, which is not ranked, while no
+    /// packet waited anywhere, and that leaves at once. Equivalent to all three hooks above.
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
         pass_through(self, queue, len, now, turn);
     }
 
-    /// The part of `queue` in the rounds, or `None` if it is not served in rounds.
+    /// The share of `queue` in the rounds, or `None` if it is not served in rounds.
     fn round(&self, _queue: QueueId) -> Option<Round> {
         None
     }
 
-    /// The queue that is served before all others whenever it holds a packet, if there is one and
-    /// the packets of every queue leave in the order in which they came. A flow that moves from
-    /// this queue to any other keeps its order.
+    /// The queue that is served before all others whenever it holds a packet, provided that the
+    /// packets of every queue leave in order of arrival. A flow that moves from this queue to any
+    /// other keeps its order.
     fn first(&self) -> Option<QueueId> {
         None
     }
 }
 
-/// Passes a packet through a scheduler without packets: it comes, is picked and leaves.
+/// Passes a packet through a scheduler without packets: arrival, pick and departure.
 #[inline]
 fn pass_through(
     scheduler: &mut (impl Scheduler + ?Sized),
@@ -204,17 +203,17 @@ fn pass_through(
     scheduler.on_departed(queue, len, None, now, turn);
 }
 
-/// Parameters from which a scheduler is made.
+/// Parameters from which a scheduler is built.
 pub trait Build: Settings {
     /// The scheduler.
     type Scheduler: Scheduler;
 
-    /// Makes it, or says which parameter cannot be used.
+    /// Builds the scheduler, or names the parameter that cannot be used.
     fn build(&self) -> Result<Self::Scheduler, ConfigError>;
 }
 
-/// Makes, from one list: the enum of all schedulers and its forwarding, the enum of their
-/// parameters, and the names by which both are known in files and on the command line.
+/// Declares, from one list, the enum of all schedulers with its forwarding, the enum of their
+/// parameters, and the names of both in files and on the command line.
 macro_rules! schedulers {
     ($($variant:ident($kind:ty, $config:ty),)*) => {
         /// Any scheduler, chosen at run time.
@@ -228,7 +227,7 @@ macro_rules! schedulers {
         }
 
         catalogue! {
-            /// The parameters of any scheduler.
+            /// Parameters of any scheduler.
             #[non_exhaustive]
             pub enum Config {
                 []
@@ -237,7 +236,7 @@ macro_rules! schedulers {
         }
 
         impl Config {
-            /// Makes the scheduler, or says which parameter cannot be used.
+            /// Builds the scheduler, or names the parameter that cannot be used.
             pub fn build(&self) -> Result<AnyScheduler, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(config.build()?),)*
@@ -252,7 +251,7 @@ macro_rules! schedulers {
             }
         }
 
-        /// Does the same with whichever scheduler it is.
+        /// Calls the same expression with the scheduler, of any type.
         macro_rules! with_scheduler {
             ($any:expr, $scheduler:ident => $call:expr) => {
                 match $any {
@@ -350,7 +349,7 @@ impl Scheduler for AnyScheduler {
     }
 }
 
-/// Checks a quantum per queue, and gives the number of queues.
+/// Checks a quantum per queue and returns the number of queues.
 fn check_quanta(quanta: &[u32]) -> Result<u8, ConfigError> {
     let count = queue_count("quanta", quanta.len())?;
     if quanta.contains(&0) {

@@ -4,7 +4,7 @@ use tidegate_units::QueueId;
 
 /// A set of queues of one port.
 ///
-/// Two words rather than a `u128`, which would align every scheduler to 16 bytes.
+/// Two words instead of a `u128`, which would align every scheduler to 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSet([u64; 2]);
 
@@ -16,7 +16,7 @@ impl QueueSet {
         Self([!low, !high])
     }
 
-    /// Puts a queue into the set.
+    /// Adds a queue.
     #[inline]
     pub fn insert(&mut self, queue: QueueId) {
         self.0[word(queue)] |= bit(queue);
@@ -27,7 +27,7 @@ impl QueueSet {
         self.0[word(queue)] &= !bit(queue);
     }
 
-    /// Whether a queue is in the set.
+    /// Whether the set contains a queue.
     #[inline]
     pub const fn contains(self, queue: QueueId) -> bool {
         self.0[word(queue)] & bit(queue) != 0
@@ -40,7 +40,7 @@ impl QueueSet {
         Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
     }
 
-    /// Whether there is no queue in the set.
+    /// Whether the set is empty.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0[0] | self.0[1] == 0
@@ -72,8 +72,8 @@ impl QueueSet {
         }
     }
 
-    /// The only queue in the set, if it is one of the first 64. A single group of queues, which is
-    /// usual, is found by this without a search.
+    /// The only queue in the set, if it is one of the first 64. Finds the usual single group of
+    /// queues without a search.
     #[inline]
     pub(super) const fn only(self) -> Option<QueueId> {
         let [low, high] = self.0;
@@ -84,11 +84,11 @@ impl QueueSet {
         }
     }
 
-    /// The part of the set that lies above `queue`.
+    /// The part of the set above `queue`.
     #[inline]
     pub(super) const fn above(self, queue: QueueId) -> Self {
         let [low, high] = self.0;
-        // Two shifts, because a shift by all 64 bits is none.
+        // Two shifts, because a shift by 64 bits would shift by none.
         let rest = (!0 << (queue.0 & 63)) << 1;
         if queue.0 < 64 { Self([low & rest, high]) } else { Self([0, high & rest]) }
     }
@@ -107,12 +107,12 @@ impl QueueSet {
         Self([!low, !high]).within(first, end).first()
     }
 
-    /// How many queues are in the set.
+    /// Number of queues in the set.
     pub(super) const fn len(self) -> u8 {
         (self.0[0].count_ones() + self.0[1].count_ones()) as u8
     }
 
-    /// Takes the lowest queue out of the set.
+    /// Removes and returns the lowest queue.
     #[inline]
     pub(super) fn pop_first(&mut self) -> Option<QueueId> {
         let queue = self.first()?;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_queue_is_known_in_the_first_word() {
+    fn the_only_queue_is_found_in_the_first_word() {
         for (queues, only) in [
             (&[][..], None),
             (&[0], Some(0)),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_its_first_and_not_its_end() {
+    fn a_range_includes_its_first_and_excludes_its_end() {
         let all = set(&[0, 5, 63, 64, 127]);
         for (first, end, part) in [
             (0, 128, &[0, 5, 63, 64, 127][..]),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_what_is_not_in_the_set() {
+    fn a_gap_is_the_first_queue_missing_from_the_set() {
         let all = set(&[0, 1, 5, 63, 64, 127]);
         let gaps = [(0, 128), (5, 128), (63, 128), (63, 65), (127, 128), (0, 2), (1, 3)]
             .map(|(first, end)| all.first_gap(first, end).map(|queue| queue.0));

@@ -1,9 +1,9 @@
-//! Strict priority: serve the most important queue that holds a packet.
+//! Strict priority: serves the highest-priority queue that holds a packet.
 //!
-//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 2.2; first in,
-//! first out inside a queue, and a packet on the wire is never interrupted. Queue 0 is the most
-//! important, as in the authors' simulator and kernel module; ECN♯'s simulator has it the other
-//! way round, which is an option.
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 2.2. Each queue
+//! is first in, first out, and a packet on the wire is never preempted. Queue 0 has the highest
+//! priority, as in the authors' simulator and kernel module; ECN♯'s simulator has the opposite
+//! order, which is an option.
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
@@ -11,10 +11,10 @@ use super::queue_set::QueueSet;
 use super::{Build, Pick, Scheduler, Turn};
 
 choices! {
-    /// Which queue is the most important.
+    /// Queue with the highest priority.
     #[non_exhaustive]
     pub enum Order {
-        /// The one with the largest number (ECN♯'s simulator).
+        /// The queue with the largest number (ECN♯'s simulator).
         HighestFirst = "highest-first",
         /// Queue 0 (TCN's simulator and kernel module).
         LowestFirst = "lowest-first",
@@ -23,12 +23,12 @@ choices! {
 
 settings! {
     /// Parameters of strict priority.
-    #[named("sp", "serves the most important queue that holds a packet",
+    #[named("sp", "serves the highest-priority queue that holds a packet",
         "schedulers.md#Strict priority")]
     pub struct Config {
-        /// Number of queues. ECN♯ with PIAS runs on 4 (its simulator), a switching chip has 8.
+        /// Number of queues. ECN♯ with PIAS has 4 (its simulator), a switching chip has 8.
         pub queues: u8 = 8,
-        /// Which queue is the most important.
+        /// Queue with the highest priority.
         pub order: Order = Order::LowestFirst,
     }
 }
@@ -44,14 +44,14 @@ impl Build for Config {
 /// Strict priority.
 #[derive(Clone, Debug)]
 pub struct Strict {
-    /// The queues that hold packets.
+    /// Queues that hold packets.
     active: QueueSet,
     queues: u8,
     order: Order,
 }
 
 impl Strict {
-    /// Strict priority with these parameters.
+    /// Builds strict priority with these parameters.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         Ok(Self {
             active: QueueSet::default(),
@@ -78,7 +78,7 @@ impl Scheduler for Strict {
             Order::HighestFirst => self.active.last(),
             Order::LowestFirst => self.active.first(),
         };
-        Pick::head(queue.expect("a packet waits"))
+        Pick::head(queue.expect("`pick` is called only while a packet waits"))
     }
 
     #[inline]
@@ -118,7 +118,7 @@ mod tests {
             bench.enqueue(id, queue, 100);
         }
         let mut served = alloc::vec![bench.dequeue()];
-        // What comes while another packet is on the wire goes by its own importance.
+        // A packet that arrives during a transmission is served by its own priority.
         bench.enqueue(6, 0, 100);
         bench.enqueue(7, 127, 100);
         served.extend(bench.drain());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_important_queue_goes_first_and_each_is_first_in_first_out() {
+    fn the_highest_priority_goes_first_and_each_queue_is_fifo() {
         assert_eq!(served(Order::LowestFirst), [5, 6, 2, 4, 3, 1, 7]);
         assert_eq!(served(Order::HighestFirst), [1, 7, 3, 2, 4, 5, 6]);
     }

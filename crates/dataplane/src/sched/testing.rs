@@ -1,4 +1,4 @@
-//! What the schedulers' own tests start from: a port without marking that records turns.
+//! Fixture of the schedulers' unit tests: a port without marking that records turns.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use crate::buffer::PerPort;
 use crate::mark::Marker;
 use crate::{Port, PortConfig};
 
-/// Writes down every turn, as `2 ended`.
+/// Records every turn, as `2 ended`.
 #[derive(Debug, Default)]
 pub(super) struct Recorder(Vec<String>);
 
@@ -28,7 +28,7 @@ impl Marker for Recorder {
     }
 }
 
-/// A port with an endless buffer, driven one packet at a time.
+/// A port with an unlimited buffer, driven one packet at a time.
 #[derive(Debug)]
 pub(super) struct Bench<S> {
     pub(super) port: Port<Recorder, S>,
@@ -54,7 +54,7 @@ impl<S: Scheduler> Bench<S> {
         self.put(id, queue, pkt);
     }
 
-    /// The same of a flow, for packets of 100 bytes.
+    /// Enqueues a packet of 100 bytes that belongs to a flow.
     pub(super) fn enqueue_of_flow(&mut self, id: u32, flow: FlowId, queue: u8, rank: u64) {
         let pkt = Pkt { len: 100, flow, rank, ..Pkt::default() };
         self.put(id, queue, pkt);
@@ -64,23 +64,23 @@ impl<S: Scheduler> Bench<S> {
         self.port.enqueue(PktId(id), pkt, QueueId(queue), self.now, &mut self.buffer).unwrap();
     }
 
-    /// The id of the packet that leaves.
+    /// Id of the departing packet.
     pub(super) fn dequeue(&mut self) -> u32 {
         self.departure().0
     }
 
-    /// The id, queue and length of the packet that leaves.
+    /// Id, queue and length of the departing packet.
     pub(super) fn departure(&mut self) -> (u32, u8, u32) {
         let departure = self.port.dequeue(self.now, &mut self.buffer).unwrap();
         (departure.id.0, departure.queue.0, departure.len)
     }
 
-    /// Whether no packet may leave, and none does.
+    /// Whether all packets are held back, and none departs.
     pub(super) fn is_held(&mut self) -> bool {
         self.port.dequeue(self.now, &mut self.buffer).is_none()
     }
 
-    /// The ids of all packets, in the order in which they leave.
+    /// Ids of all packets, in order of departure.
     pub(super) fn drain(&mut self) -> Vec<u32> {
         let mut ids = Vec::new();
         while self.port.packets() > 0 {

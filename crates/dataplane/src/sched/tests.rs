@@ -51,7 +51,7 @@ fn every_packet_leaves_once_in_order_and_the_link_never_waits() {
                 let (id, queue, _) = bench.departure();
                 let waiting = &mut waiting[usize::from(queue)];
                 let place = waiting.iter().position(|&other| other == id).expect(&what);
-                assert!(place == 0 || ranked, "{what}: {id} overtook");
+                assert!(place == 0 || ranked, "{what}: {id} left out of order");
                 waiting.remove(place);
             };
             for id in 0..500 {
@@ -73,7 +73,7 @@ fn every_packet_leaves_once_in_order_and_the_link_never_waits() {
 }
 
 #[test]
-fn a_packet_that_passes_is_one_that_came_was_picked_and_left() {
+fn passing_through_equals_arrival_pick_and_departure() {
     for (name, fields) in SETUPS {
         let mut passed = configured(name, fields).build().unwrap();
         if passed.ranks_packets() {
@@ -85,14 +85,14 @@ fn a_packet_that_passes_is_one_that_came_was_picked_and_left() {
         let [first, second] = &mut turns;
         for round in 0..300 {
             let now = Time::from_us(round);
-            // Up to three quanta: what is above one takes several turns.
+            // Up to three quanta: a packet above one quantum takes several turns.
             let mut packet = || (QueueId((rng.next_u32() % 5) as u8), 1 + rng.next_u32() % 4_500);
             for _ in 0..3 {
                 let (queue, len) = packet();
                 passed.on_pass(queue, len, now, |turn| first.push(*turn));
                 pass_through(&mut stored, queue, len, now, |turn| second.push(*turn));
             }
-            // What comes then is served alike: a packet in each queue, and a second one in some.
+            // Later packets are served alike: one in each queue, and a second one in some.
             let heads = [(); 5].map(|()| packet().1);
             let mut behind = [(); 5].map(|()| (packet().0.0 < 2).then(|| packet().1));
             for (queue, len) in (0..).map(QueueId).zip(heads) {
@@ -141,7 +141,8 @@ fn no_queue_waits_longer_than_one_turn_of_every_other() {
                     } else {
                         waited[index] + u64::from(len)
                     };
-                    // A turn: the quantum and what was left of the one before, below a packet.
+                    // One turn sends at most the quantum and the rest of the previous one, which is
+                    // less than a packet.
                     let others = QUANTA.iter().map(|quantum| quantum + 1500).sum::<u64>();
                     assert!(waited[index] <= others - QUANTA[index] - 1500, "{name} {seed}");
                 }
@@ -173,7 +174,7 @@ fn every_scheduler_is_known_by_name() {
 }
 
 #[test]
-fn rounds_are_known_through_the_choice_at_run_time() {
+fn any_scheduler_reports_its_rounds() {
     let rounds = |name, fields: &[_]| {
         let scheduler = configured(name, fields).build().unwrap();
         [0, 1].map(|queue| scheduler.round(QueueId(queue)).map(|round| round.quantum))
@@ -185,7 +186,7 @@ fn rounds_are_known_through_the_choice_at_run_time() {
 }
 
 #[test]
-fn errors_pass_through_the_choice_at_run_time() {
+fn any_scheduler_reports_its_errors() {
     let config = configured("sp-wrr", &[("quanta", "0")]);
     assert_eq!(
         config.build().unwrap_err().to_string(),
@@ -194,7 +195,7 @@ fn errors_pass_through_the_choice_at_run_time() {
 }
 
 #[test]
-fn the_choice_at_run_time_is_a_cache_line() {
+fn any_scheduler_fits_a_cache_line() {
     assert!(size_of::<AnyScheduler>() <= 64, "{}", size_of::<AnyScheduler>());
     assert!(size_of::<Dwrr>() <= 24);
     assert_eq!(size_of::<Fifo>(), 1);

@@ -1,15 +1,16 @@
-//! Virtual time: bytes per unit of weight, in fixed point, for the schedulers that stamp packets.
+//! Virtual time: bytes per unit of weight, in fixed point, for schedulers that stamp packets.
 //!
-//! A packet of `L` bytes in a queue of weight `w` is worth `L / w`, counted in 2^−20 bytes and
-//! rounded down to within one such unit; a value that is a whole number of units is exact. Times
-//! are `u64` and wrap; two of them are compared by their difference, which is right while they lie
+//! A packet of `L` bytes in a queue of weight `w` advances it by `L / w`, in units of 2^−20 bytes
+//! and rounded down to within one unit; a whole number of units is exact. Times are `u64` and wrap.
+//! Two times are compared by their difference, which is correct while they are less than 2^63
+//! apart. Each scheduler explains why that holds for its times.
 //! less than 2^63 apart. Each scheduler says why that holds for its times.
 
 use alloc::boxed::Box;
 
 use tidegate_units::ConfigError;
 
-/// Bits behind the point of a virtual time.
+/// Fractional bits of a virtual time.
 pub(super) const FRACTION: u32 = 20;
 /// The largest weight.
 pub(super) const MAX_WEIGHT: u32 = 65_535;
@@ -20,17 +21,17 @@ pub(super) const MAX_WEIGHT: u32 = 65_535;
 pub(super) struct Inverse(u64);
 
 impl Inverse {
-    /// The inverse of a weight, which is 1 at least.
+    /// Inverse of a weight, which must be at least 1.
     #[inline]
     pub(super) const fn of(weight: u32) -> Self {
         Self((1_u64 << (32 + FRACTION)).div_ceil(weight as u64))
     }
 
-    /// What `len` bytes are worth. At most 2^52, and never nothing: a stamp always moves on.
+    /// Virtual time of `len` bytes. At most 2^52 and never zero, so that a stamp always advances.
     #[inline]
     pub(super) const fn times(self, len: u32) -> u64 {
-        // The excess of the rounded inverse, below 1, times `len`, below 2^32, is shifted out
-        // or adds one unit.
+        // The excess of the rounded inverse is below 1 and `len` is below 2^32: their product is
+        // shifted out or adds one unit.
         let worth = (self.0 as u128 * len as u128) >> 32;
         if worth == 0 { 1 } else { worth as u64 }
     }
@@ -45,11 +46,11 @@ pub(super) const fn is_before(a: u64, b: u64) -> bool {
 /// Checks the weights of all queues, each up to [`MAX_WEIGHT`].
 pub(super) fn check_weights(weights: &[u32]) -> Result<impl Iterator<Item = u16>, ConfigError> {
     inverses(weights, MAX_WEIGHT)?;
-    // At most `MAX_WEIGHT`, just checked.
+    // At most `MAX_WEIGHT`, as just checked.
     Ok(weights.iter().map(|&weight| weight as u16))
 }
 
-/// The inverses of the weights of all queues, each checked to be at most `most`.
+/// Inverses of the weights of all queues, each checked to be at most `most`.
 pub(super) fn inverses(weights: &[u32], most: u32) -> Result<Box<[Inverse]>, ConfigError> {
     super::queue_count("weights", weights.len())?;
     let inverse = |&weight| match weight {

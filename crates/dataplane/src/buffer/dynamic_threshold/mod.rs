@@ -1,22 +1,21 @@
-//! A private reserve first, then a shared pool in which a queue may hold α times what is still
-//! free.
+//! A private reserve first, then a shared pool in which a queue may hold α times the free space.
 //!
 //! Choudhury and Hahne's dynamic threshold (1998) as used by Bai et al., "Congestion Control for
 //! High-speed Extremely Shallow-buffered Datacenter Networks" (BCC), APNet 2017, sections 2.1, 4.2
-//! and 5. Decided on arrival only; nothing is pushed out.
+//! and 5. Decisions are made on arrival only; no stored packet is pushed out.
 //!
-//! An arriving packet takes its reserve if it fits there. Otherwise it takes the pool if the pool
-//! has room for it and its queue, with it, is not longer than α·(pool size − bytes in the pool).
-//! The queue's length includes what it holds on reserve. M queues that all want more end at
-//! αB/(1 + Mα) bytes each. The comparison is exact: nothing is divided or rounded.
+//! An arriving packet uses its reserve if it fits there. Otherwise it uses the pool if the pool has
+//! room for it and its queue, including it, is not longer than α·(pool size − bytes in the pool).
+//! The queue's length includes its bytes on reserve. M greedy queues converge to αB/(1 + Mα) bytes
+//! each. The comparison is exact: nothing is divided or rounded.
 //!
-//! Differs from the paper, section 4.2: it drops a queue that has reached the threshold before the
-//! packet; here, as in the authors' simulator, the packet is counted. See [`Compare`].
+//! Differs from the paper, section 4.2: the paper drops a packet if the queue has reached the
+//! threshold before it; here, as in the authors' simulator, the packet counts. See [`Compare`].
 //!
 //! Differs from the authors' simulator:
 //! - the reserve is charged with the packet; see [`Reserve::Leaking`];
 //! - a packet larger than the free pool is dropped, where α > 1 could overfill it;
-//! - ports have several queues, and the length that is compared is the queue's; see [`Length`].
+//! - ports have several queues, and the compared length is the queue's; see [`Length`].
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -28,19 +27,19 @@ use super::{Buffer, Charge, Influx, MAX_PAIRS, Request};
 use crate::DropReason;
 
 choices! {
-    /// Which length is compared with the threshold.
+    /// Length that is compared with the threshold.
     #[non_exhaustive]
     pub enum Compare {
-        /// The length before the packet: drop if it is at or above (section 4.2).
+        /// The length before the packet: drop if it is at or above the threshold (section 4.2).
         BeforePacket = "before-packet",
-        /// The length with the packet: drop if it is above (simulator).
+        /// The length with the packet: drop if it is above the threshold (simulator).
         WithPacket = "with-packet",
     }
 }
 
 choices! {
-    /// Whose length is compared with the threshold. With one queue per port, as in the paper, both
-    /// are the same.
+    /// Owner of the length that is compared with the threshold. With one queue per port, as in the
+    /// paper, both are the same.
     #[non_exhaustive]
     pub enum Length {
         /// All queues of the port together.
@@ -51,14 +50,14 @@ choices! {
 }
 
 choices! {
-    /// Who owns a reserve, and how it is charged.
+    /// Owner of a reserve, and the way in which it is charged.
     #[non_exhaustive]
     pub enum Reserve {
-        /// Each port, as in the simulator, with its error: a packet takes the reserve only if the
+        /// Each port, as in the simulator, with its error. A packet uses the reserve only if the
         /// reserve has room for the whole queue with the packet, and is charged that much, but
-        /// frees only its own length when it leaves. The difference is lost for good, so after a
-        /// few bursts only the pool is left. Needed to repeat the paper's Figure 2, for nothing
-        /// else.
+        /// frees only its own length when it leaves. The difference is lost for the rest of the
+        /// run, so after a few bursts only the pool is left. Needed only to reproduce the paper's
+        /// Figure 2.
         Leaking = "leaking",
         /// Each port (section 5).
         PerPort = "per-port",
@@ -72,36 +71,37 @@ settings! {
     #[named("dynamic-threshold", "stores a packet if the reserve or its share of the pool has room",
         "buffers.md#dynamic-threshold")]
     pub struct Config {
-        /// Bytes of each pool (`B`), without the reserves. The default is that of the simulator,
-        /// 3 MiB (3 MB in section 5).
+        /// Bytes of each pool (`B`), without the reserves. The default is from the simulator, 3 MiB
+        /// (3 MB in section 5).
         pub pool_size: Bytes = Bytes::from_kib(3 * 1024),
-        /// How many consecutive ports share a pool: 8 (section 5). The last pool may have fewer.
+        /// Number of consecutive ports that share a pool: 8 (section 5). The last pool may have
+        /// fewer.
         pub ports_per_pool: u16 = 8,
-        /// The pool of each port by number, from 0, instead of `ports_per_pool`. Empty: not used.
+        /// Pool of each port by number, from 0, instead of `ports_per_pool`. Empty: not used.
         pub pools: Vec<u16> = Vec::new(),
-        /// The share of the free pool that a queue may hold (`α`): one value for all, or one for
-        /// each queue of a port. 4 in section 5; chips offer powers of two from 1/128 to 8
-        /// (section 4.2).
+        /// Multiple of the free pool that a queue may hold (`α`): one value for all, or one for
+        /// each queue of a port. 4 in section 5; chips offer powers of two from 1/128 to 8 (section
+        /// 4.2).
         pub alpha: Vec<Ratio> = vec![Ratio::whole(4)],
-        /// Bytes of each reserve, 0 for none. The default is that of the simulator, 128 KiB
-        /// (128 KB in section 5).
+        /// Bytes of each reserve, 0 for none. The default is from the simulator, 128 KiB (128 KB in
+        /// section 5).
         pub reserve_size: Bytes = Bytes::from_kib(128),
-        /// Who owns a reserve, and how it is charged.
+        /// Owner of a reserve, and the way in which it is charged.
         pub reserve: Reserve = Reserve::PerPort,
-        /// Which length is compared with the threshold.
+        /// Length that is compared with the threshold.
         pub compare: Compare = Compare::WithPacket,
-        /// Whose length is compared with the threshold.
+        /// Owner of the length that is compared with the threshold.
         pub length: Length = Length::Queue,
     }
 }
 
 impl Config {
-    /// Makes the buffer of a switch with `ports` ports of `queues` queues each.
+    /// Builds the buffer of a switch with `ports` ports of `queues` queues each.
     pub fn build(&self, ports: u16, queues: u8) -> Result<DynamicThreshold, ConfigError> {
         DynamicThreshold::new(self, ports, queues)
     }
 
-    /// The pool of each port.
+    /// Pool of each port.
     fn pool_of_port(&self, ports: u16) -> Result<Vec<u16>, ConfigError> {
         if self.pools.is_empty() {
             if self.ports_per_pool == 0 {
@@ -125,10 +125,10 @@ impl Config {
 /// Shared pools with dynamic thresholds, and reserves.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// Queue by queue, those of port 0 first.
+    /// All queues, in order of ports, from port 0.
     queues: Box<[Queue]>,
-    /// The bytes on every account, in one table so that a decision reads one: the lengths that
-    /// count against the threshold, then the reserves, then the pools.
+    /// Bytes on every account, in one table so that a decision reads one table: first the lengths
+    /// that are compared with the threshold, then the reserves, then the pools.
     held: Box<[u32]>,
     pool_size: u32,
     reserve_size: u32,
@@ -139,23 +139,23 @@ pub struct DynamicThreshold {
     compare: Compare,
 }
 
-/// The accounts of a queue, as places in the table, and its α.
+/// The accounts of a queue, as indices into the table, and its α.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     numerator: u32,
     denominator: u32,
     length: u32,
-    /// Never more than `reserve_size`.
+    /// Account whose bytes never exceed `reserve_size`.
     reserve: u32,
-    /// Never more than `pool_size`.
+    /// Account whose bytes never exceed `pool_size`.
     pool: u32,
 }
 
-/// The flag in a receipt's account that says: charged to the reserve. Below it, the queue's index.
+/// Flag in a receipt's account: charged to the reserve. The bits below it are the queue's index.
 const ON_RESERVE: u32 = MAX_PAIRS;
 
 impl DynamicThreshold {
-    /// Shared pools for `ports` ports of `queues` queues each.
+    /// Builds shared pools for `ports` ports of `queues` queues each.
     pub fn new(config: &Config, ports: u16, queues: u8) -> Result<Self, ConfigError> {
         let pairs = super::pair_count(ports, queues)?;
         let pool_size = super::limit("pool_size", config.pool_size)?;
@@ -163,7 +163,7 @@ impl DynamicThreshold {
             Reserve::Leaking | Reserve::PerPort => 1,
             Reserve::PerQueue => u32::from(queues),
         };
-        // So that what one port holds, on its reserves and in its pool, fits 32 bits.
+        // Limit so that the bytes of one port, on its reserves and in its pool, fit 32 bits.
         let most = (u32::MAX - pool_size) / reserves_of_port;
         let reserve_size = super::within("reserve_size", config.reserve_size, 0, most)?;
         super::one_or_each("alpha", &config.alpha, usize::from(queues), "queue")?;
@@ -173,12 +173,14 @@ impl DynamicThreshold {
 
         let least = config.alpha.iter().min();
         let pool_of_port = config.pool_of_port(ports)?;
-        // Room for one length and one reserve per queue, whoever has them. At most 3 · 2^15 places.
+        // Space for one length and one reserve per queue, for every kind of owner. At most 3 · 2^15
+        // entries.
         let (reserves, pools) = (pairs as u32, 2 * pairs as u32);
         let mut table = Vec::with_capacity(pairs);
         for (of_port, &pool) in (0..).zip(&pool_of_port) {
             for queue in 0..usize::from(queues) {
-                let alpha = super::pick(&config.alpha, queue).expect("checked: one, or one each");
+                let alpha = super::pick(&config.alpha, queue)
+                    .expect("`one_or_each` has checked the length of the list");
                 let of_queue = table.len() as u32;
                 let length = match config.length {
                     Length::Port => of_port,
@@ -199,7 +201,7 @@ impl DynamicThreshold {
         }
         Ok(Self {
             queues: table.into(),
-            // A pool's number is below that of the ports.
+            // A pool's number is below the number of ports.
             held: vec![0; 2 * pairs + usize::from(ports)].into(),
             pool_size,
             reserve_size,
@@ -212,8 +214,8 @@ impl DynamicThreshold {
         })
     }
 
-    /// The place of a queue in the table, or `None` for a queue beyond the port's last, which would
-    /// be one of its neighbour's. A port beyond the last is beyond the table.
+    /// Index of a queue in the table, or `None` for a queue beyond the port's last, which would be
+    /// a queue of the next port. A port beyond the last is beyond the table.
     #[inline]
     fn index(&self, port: PortId, queue: QueueId) -> Option<usize> {
         let known = queue.0 < self.queues_per_port;
@@ -247,7 +249,7 @@ impl Buffer for DynamicThreshold {
         if len > free {
             return Err(DropReason::PoolFull);
         }
-        // What a port holds fits 32 bits, so no product overflows.
+        // The bytes of a port fit 32 bits, so no product overflows.
         let threshold = u64::from(queue.numerator) * u64::from(free);
         let scaled = |length: u32| u64::from(length) * u64::from(queue.denominator);
         let drops = match self.compare {
@@ -280,8 +282,8 @@ impl Buffer for DynamicThreshold {
         self.queues.get(index).map_or(0, |queue| self.held[queue.pool as usize])
     }
 
-    /// Nothing depends on the pool while the longest queue, with all that may arrive, stays below
-    /// the least threshold that the fullest pool, with all of it, would leave.
+    /// The pool does not matter while the longest queue, with the whole influx, stays below the
+    /// smallest threshold that the pool leaves after the whole influx.
     fn has_slack(&self, Influx { total, .. }: Influx, pool_below: u32) -> bool {
         let pairs = self.queues.len();
         let (lengths, pools) = (&self.held[..pairs], &self.held[2 * pairs..]);

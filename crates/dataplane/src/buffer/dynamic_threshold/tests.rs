@@ -17,7 +17,7 @@ fn hold(buffer: &mut DynamicThreshold, port: u16, queue: u8, len: u32) -> Charge
     buffer.admit(request(port, queue, len)).unwrap()
 }
 
-/// The lengths, reserves and pools, each as many as the table has room for.
+/// Lengths, reserves and pools, each as many as the table holds.
 fn accounts(buffer: &DynamicThreshold) -> [&[u32]; 3] {
     let (lengths, rest) = buffer.held.split_at(buffer.queues.len());
     let (reserves, pools) = rest.split_at(buffer.queues.len());
@@ -42,7 +42,7 @@ fn the_length_with_the_packet_may_equal_the_threshold() {
 
 #[test]
 fn the_length_before_the_packet_must_be_below_the_threshold() {
-    // α 1/2 with `held` of 9000 bytes used: drop from held >= (9000 - held)/2 on, which is 3000.
+    // α 1/2 with `held` of 9000 bytes used: drops from held >= (9000 − held)/2 on, which is 3000.
     for (held, fits) in [(2999, true), (3000, false), (3001, false)] {
         let config = Config {
             alpha: vec![Ratio::new(1, 2).unwrap(), Ratio::whole(8)],
@@ -75,7 +75,7 @@ fn a_threshold_between_two_bytes_is_neither_rounded_up_nor_down() {
 }
 
 #[test]
-fn the_pool_is_never_overfilled_whatever_alpha_says() {
+fn the_pool_is_never_overfilled_for_any_alpha() {
     for compare in [Compare::BeforePacket, Compare::WithPacket] {
         let config = Config { compare, alpha: vec![Ratio::whole(u32::MAX)], ..plain() };
         let mut buffer = config.build(2, 1).unwrap();
@@ -101,7 +101,7 @@ fn the_reserve_is_used_first_and_counts_for_the_length_but_not_for_the_pool() {
     assert_eq!(buffer.admit(request(0, 0, 1)), Err(DropReason::PoolFull));
     buffer.release(second);
     assert_eq!(buffer.pool_bytes(PortId(0), QueueId(0)), 3000);
-    // The reserve takes again what it gave back, not a byte more.
+    // The reserve accepts the bytes that it released, and not one byte more.
     let _refill = hold(&mut buffer, 0, 0, 1500);
     assert_eq!(accounts(&buffer), [&[6000, 0], &[3000, 0], &[3000, 0]]);
 }
@@ -110,7 +110,7 @@ fn the_reserve_is_used_first_and_counts_for_the_length_but_not_for_the_pool() {
 fn the_leak_charges_the_whole_queue_and_frees_the_packet() {
     let config = Config { reserve: Reserve::Leaking, reserve_size: Bytes(6000), ..plain() };
     let mut buffer = config.build(1, 1).unwrap();
-    // 1500 and then 3000 are charged: 4500 of 6000. The third asks for 4500 more and takes the
+    // 1500 and then 3000 are charged: 4500 of 6000. The third packet needs 4500 more and uses the
     // pool.
     let charges: Vec<Charge> = (0..3).map(|_| hold(&mut buffer, 0, 0, 1500)).collect();
     assert_eq!(*buffer.held, [4500, 4500, 1500]);
@@ -121,7 +121,7 @@ fn the_leak_charges_the_whole_queue_and_frees_the_packet() {
 }
 
 #[test]
-fn a_reserve_of_its_own_shields_a_queue() {
+fn a_queue_s_own_reserve_protects_it() {
     let config =
         |reserve| Config { reserve, reserve_size: Bytes(1500), pool_size: Bytes(1), ..plain() };
     let mut buffer = config(Reserve::PerPort).build(1, 2).unwrap();
@@ -133,7 +133,7 @@ fn a_reserve_of_its_own_shields_a_queue() {
 }
 
 #[test]
-fn alpha_is_each_queues_own() {
+fn each_queue_has_its_own_alpha() {
     let config = Config { alpha: vec![Ratio::ONE, Ratio::new(1, 8).unwrap()], ..plain() };
     let mut buffer = config.build(2, 2).unwrap();
     assert!(buffer.admit(request(1, 1, 1126)).is_err(), "9000/8 = 1125");
@@ -142,7 +142,7 @@ fn alpha_is_each_queues_own() {
 }
 
 #[test]
-fn the_compared_length_is_the_queues_or_the_ports() {
+fn the_compared_length_is_the_queue_s_or_the_port_s() {
     // 3000 in the other queue of the port; 1500 more against α 1/2 of 6000.
     for (length, fits) in [(Length::Port, false), (Length::Queue, true)] {
         let config =
@@ -154,7 +154,7 @@ fn the_compared_length_is_the_queues_or_the_ports() {
 }
 
 #[test]
-fn pools_are_apart() {
+fn pools_are_independent() {
     let pool = |buffer: &DynamicThreshold, port| buffer.pool_bytes(PortId(port), QueueId(0));
     let config = Config { ports_per_pool: 2, ..plain() };
     let mut buffer = config.build(5, 1).unwrap();
@@ -259,7 +259,7 @@ fn the_extremes_do_not_overflow() {
 }
 
 #[test]
-fn unknown_ports_and_queues_are_drops_and_not_the_neighbours() {
+fn packets_for_unknown_ports_and_queues_are_dropped() {
     let mut buffer = plain().build(2, 2).unwrap();
     assert_eq!(buffer.admit(request(0, 2, 1)), Err(DropReason::QueueFull));
     assert_eq!(buffer.admit(request(2, 0, 1)), Err(DropReason::PortFull));
@@ -290,7 +290,7 @@ fn impossible_parameters_are_named() {
     assert_eq!(with(|c| c.alpha = vec![Ratio::ONE; 3]), "alpha");
     assert_eq!(with(|c| c.alpha = vec![Ratio::ONE, Ratio::ZERO]), "alpha");
 
-    // 4294967295 − 9000 bytes remain, for one reserve or for two.
+    // 4294967295 − 9000 bytes are left for one reserve or for two.
     let reserve = |reserve, bytes| field(Config { reserve, reserve_size: Bytes(bytes), ..plain() });
     assert_eq!(reserve(Reserve::PerPort, 4_294_958_295), "none");
     assert_eq!(reserve(Reserve::PerPort, 4_294_958_296), "reserve_size");
@@ -300,7 +300,7 @@ fn impossible_parameters_are_named() {
 
 #[test]
 fn slack_ends_where_a_packet_could_be_dropped_or_marked() {
-    // 9000 bytes, α 2: with 1500 held by one queue and x more, the queue has 1500 + x at most and
+    // 9000 bytes, α 2: with 1500 held by one queue and x more, the queue has at most 1500 + x and
     // the threshold is 2 · (7500 − x). They meet at 4500.
     let mut buffer = plain().build(2, 1).unwrap();
     let _held = hold(&mut buffer, 0, 0, 1500);
@@ -309,7 +309,7 @@ fn slack_ends_where_a_packet_could_be_dropped_or_marked() {
         buffer.has_slack(influx, pool_below)
     };
     assert_eq!([4499, 4500].map(|total| slack(total, u32::MAX)), [true, false]);
-    // A scheme that reads a pool from 3000 bytes on.
+    // A scheme that reads a pool at or above 3000 bytes.
     assert_eq!([1499, 1500].map(|total| slack(total, 3000)), [true, false]);
     assert!(!slack(u32::MAX, u32::MAX));
 }

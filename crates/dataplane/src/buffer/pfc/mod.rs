@@ -1,35 +1,36 @@
 //! PFC: lossless ingress accounting that pauses the sender before its packets would be dropped.
 //!
 //! The bytes that came in through one port in one class (an *ingress account*) are counted from
-//! arrival until they leave the switch. They fill the account's reserve, then the pool that all
-//! accounts share, and beyond its threshold the account's headroom, which is there for what is
-//! still on the wire when a pause is sent. The account is paused on an arrival that leaves it at
-//! its threshold or in its headroom, and resumed on a departure that leaves the headroom empty and
+//! arrival until they leave the switch. They fill the account's reserve, then the pool shared by
+//! all accounts and, above its threshold, the account's headroom, which absorbs packets still on
+//! the wire when a pause is sent. The account is paused on an arrival that leaves it at its
+//! threshold or in its headroom. It is resumed on a departure that leaves the headroom empty and
 //! the shared part below the threshold by an offset, or zero. A packet is dropped only if neither
-//! shared part nor headroom takes it.
+//! shared part nor headroom has room for it.
 //!
 //! Sources: the simulator of Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019
-//! ([`Rule::Shift`], the default), and that of Zhu et al., "Congestion Control for Large-Scale RDMA
-//! Deployments" (DCQCN), SIGCOMM 2015 ([`Rule::Factor`]; its static mode is [`Rule::Static`]).
+//! ([`Rule::Shift`], the default), and the simulator of Zhu et al., "Congestion Control for
+//! Large-Scale RDMA Deployments" (DCQCN), SIGCOMM 2015 ([`Rule::Factor`]; its static mode is
+//! [`Rule::Static`]).
 //!
-//! A departure empties the headroom first, whichever packet leaves, as both simulators do. Tied to
-//! the packets that filled it, at the tail of their queues, it would keep the sender paused until
-//! those queues are empty.
+//! Every departure empties the headroom first, as in both simulators. If headroom were tied to the
+//! packets that filled it, at the tail of their queues, the sender would stay paused until those
+//! queues are empty.
 //!
 //! Differs from the HPCC simulator:
-//! - a packet that fits its reserve is never dropped, where the simulator asks for as much room in
-//!   the shared part;
+//! - a packet that fits its reserve is never dropped, where the simulator also requires room in the
+//!   shared part;
 //! - the accounts together never hold more than the buffer.
 //!
 //! Differs from the DCQCN simulator:
 //! - one guarantee per account instead of one per account and one per port;
-//! - the guarantees and headrooms are set aside, and not also counted as use of the shared pool;
+//! - guarantees and headrooms are reserved, and not also counted as use of the shared pool;
 //! - an account without shared bytes is always resumed, where the simulator could leave it paused
-//!   for good while the pool is full.
+//!   forever while the pool is full.
 //!
-//! Events are produced by [`Buffer::admit`] and [`Buffer::release`] alone and wait to be pulled
-//! with [`Buffer::poll_pause`]. A host that drives its ports lazily polls after each departure it
-//! takes and each arrival it offers: the event's time is that departure's or arrival's.
+//! Only [`Buffer::admit`] and [`Buffer::release`] produce events, which wait to be polled with
+//! [`Buffer::poll_pause`]. A host that drives its ports lazily polls after each departure that it
+//! takes and each arrival that it offers: the event has the time of that departure or arrival.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -45,66 +46,66 @@ use super::{Buffer, Charge, Influx, Request, Unlimited};
 use crate::DropReason;
 
 choices! {
-    /// What the shared bytes of an account are compared with.
+    /// Threshold for the shared bytes of an account.
     #[non_exhaustive]
     pub enum Rule {
         /// Pause above `factor` × free pool; resume below `factor` × (free pool − 16 bytes). The
         /// headroom is used only once the pool is full (DCQCN simulator).
         Factor = "factor",
         /// Pause at free pool / 2^`shift`; resume at `resume_offset` below it. The headroom is used
-        /// beyond it (HPCC simulator).
+        /// above it (HPCC simulator).
         Shift = "shift",
-        /// Pause at `xoff` bytes; resume at `xon`. The headroom is used beyond `xoff`.
+        /// Pause at `xoff` bytes; resume at `xon`. The headroom is used above `xoff`.
         Static = "static",
     }
 }
 
 choices! {
-    /// How many reserves and headrooms are set aside from the buffer.
+    /// Number of reserves and headrooms set aside from the buffer.
     #[non_exhaustive]
     pub enum Provision {
         /// One of each for every account that is lossless: enough for any traffic.
         PerAccount = "per-account",
-        /// One of each for every port (HPCC simulator): enough while the packets of a port are of
-        /// one lossless class.
+        /// One of each for every port (HPCC simulator): enough while the packets of a port belong
+        /// to one lossless class.
         PerPort = "per-port",
     }
 }
 
 settings! {
-    /// Parameters of PFC. Defaults are those of the HPCC simulator unless said otherwise.
+    /// Parameters of PFC. Defaults are the HPCC simulator's unless stated otherwise.
     pub struct Config {
         /// Bytes of the whole buffer.
         pub buffer: Bytes = Bytes::from_kib(12 * 1024),
         /// Classes per port. A packet's account is its ingress port × `classes` + its class.
         pub classes: u8 = 8,
-        /// Classes that are not accounted, paused or dropped here: by default class 0, for
+        /// Classes without accounting, pauses or drops here: by default class 0, for
         /// acknowledgements and congestion notifications.
         pub bypass: Vec<u8> = vec![0],
-        /// Bytes that each account may hold whatever the others do. DCQCN's simulator: 1030 B.
+        /// Bytes guaranteed to each account. DCQCN's simulator: 1030 B.
         pub reserve: Bytes = Bytes::from_kib(4),
         /// Bytes of headroom of each account: one value for all ports, or one for each. 3 × rate ×
-        /// one-way delay; the default is that of 100 Gb/s and 1 µs. DCQCN's simulator: 103000 B.
+        /// one-way delay; the default is for 100 Gb/s and 1 µs. DCQCN's simulator: 103000 B.
         pub headroom: Vec<Bytes> = vec![Bytes(37_500)],
-        /// How many reserves and headrooms are set aside from the buffer.
+        /// Number of reserves and headrooms set aside from the buffer.
         pub provision: Provision = Provision::PerPort,
-        /// What the shared bytes of an account are compared with.
+        /// Threshold for the shared bytes of an account.
         pub rule: Rule = Rule::Shift,
-        /// Of the rule `shift`: one value for all ports, or one for each. 3 for the speed of the
+        /// For the rule `shift`: one value for all ports, or one for each. 3 for the speed of the
         /// hosts' links, and 1 less for each doubling of a port's speed.
         pub shift: Vec<u8> = vec![3],
-        /// Of the rule `shift`: how far below the threshold an account is resumed.
+        /// For the rule `shift`: distance below the threshold at which an account is resumed.
         pub resume_offset: Bytes = Bytes::from_kib(3),
-        /// Of the rule `factor`: 16 in DCQCN's simulator.
+        /// For the rule `factor`: 16 in DCQCN's simulator.
         pub factor: Ratio = Ratio::whole(16),
-        /// Of the rule `static`: 20 packets of 1030 bytes in DCQCN's simulator.
+        /// For the rule `static`: 20 packets of 1030 bytes in DCQCN's simulator.
         pub xoff: Bytes = Bytes(20_600),
-        /// Of the rule `static`: 2 packets below `xoff` in DCQCN's simulator.
+        /// For the rule `static`: 2 packets below `xoff` in DCQCN's simulator.
         pub xon: Bytes = Bytes(18_540),
     }
 }
 
-/// The buffer that may be put behind the ingress accounting.
+/// An optional buffer behind the ingress accounting.
 const EGRESS: Piece = Piece {
     key: "egress",
     doc: "A buffer behind the ingress accounting, which may drop; `none` for no limit.",
@@ -114,7 +115,7 @@ const EGRESS: Piece = Piece {
 impl Named for Config {
     const ABOUT: About = About::new(
         "pfc",
-        "stores a packet if its ingress account has room, with pauses",
+        "stores a packet if its ingress account has room, and pauses the sender",
         "buffers.md#pfc",
     )
     .made_of(&[EGRESS])
@@ -122,28 +123,28 @@ impl Named for Config {
 }
 
 impl Config {
-    /// Makes the buffer of a switch with `ports` ports and no limit at egress.
+    /// Builds the buffer of a switch with `ports` ports and no limit at egress.
     pub fn build(&self, ports: u16, _queues: u8) -> Result<Pfc, ConfigError> {
         Pfc::over(self, ports, Unlimited)
     }
 }
 
-/// A change of an ingress account between paused and running, to be sent to its neighbour.
+/// A change of an ingress account between paused and running, to be sent to the neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pause {
     /// The account: ingress port × classes + class.
     pub ingress: u16,
-    /// What the neighbour shall do.
+    /// Request to the neighbour.
     pub action: PauseAction,
 }
 
-/// What a neighbour shall do.
+/// Request of a pause frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseAction {
     /// Stop sending packets of the class.
     Pause,
-    /// Send again.
+    /// Resume sending.
     Resume,
 }
 
@@ -152,18 +153,17 @@ pub enum PauseAction {
 pub struct Pfc<E = Unlimited> {
     egress: E,
     accounts: Box<[Account]>,
-    /// Accounts that changed since they were last polled, each at most once: it never grows beyond
-    /// what it was made for.
+    /// Accounts that changed since they were last polled, each at most once: the list never grows
+    /// beyond its initial capacity.
     changed: VecDeque<u16>,
-    /// Accounts that are paused.
+    /// Number of paused accounts.
     paused: u32,
     /// The largest shift of any account.
     most_shift: u8,
-    /// Bytes of all accounts together, never more than `buffer`.
+    /// Bytes of all accounts together, at most `buffer`.
     held: u32,
     buffer: u32,
-    /// Bytes of all accounts beyond their reserves and outside their headrooms, never more than
-    /// `pool`.
+    /// Bytes of all accounts above their reserves and outside their headrooms, at most `pool`.
     shared: u32,
     pool: u32,
     reserve: u32,
@@ -174,15 +174,15 @@ pub struct Pfc<E = Unlimited> {
 struct Account {
     /// Bytes on the reserve or in the pool.
     held: u32,
-    /// Bytes in the headroom, never more than `headroom_limit`.
+    /// Bytes in the headroom, at most `headroom_limit`.
     headroom: u32,
     headroom_limit: u32,
     shift: u8,
     is_lossless: bool,
-    /// Whether it waits in the list of changed accounts.
+    /// Whether the account is in the list of changed accounts.
     is_listed: bool,
     state: PauseAction,
-    /// The state that the host last polled.
+    /// State that the host last polled.
     signalled: PauseAction,
 }
 
@@ -194,13 +194,14 @@ enum Threshold {
     Static { xoff: u32, xon: u32 },
 }
 
-/// Bits of a receipt's account that belong to the egress buffer; the ingress account is above.
+/// Bits of a receipt's account that belong to the egress buffer; the ingress account is above them.
 const EGRESS_BITS: u32 = 16;
 const EGRESS_MASK: u32 = (1 << EGRESS_BITS) - 1;
 
 impl<E: Buffer> Pfc<E> {
-    /// PFC for `ports` ports over `egress`, which drops for reasons of its own. The egress buffer's
-    /// receipts must have accounts below 2^16, as those of this crate have, except another `Pfc`.
+    /// Builds PFC for `ports` ports over `egress`, which drops for reasons of its own. The accounts
+    /// in the egress buffer's receipts must be below 2^16; this holds for all buffers of this crate
+    /// except another `Pfc`.
     pub fn over(config: &Config, ports: u16, egress: E) -> Result<Self, ConfigError> {
         let ports = super::port_count(ports)?;
         let buffer = super::limit("buffer", config.buffer)?;
@@ -265,7 +266,7 @@ impl<E: Buffer> Pfc<E> {
         self.shared
     }
 
-    /// Asks the egress buffer, and writes both accounts on one receipt.
+    /// Asks the egress buffer, and stores both accounts in one receipt.
     #[inline]
     fn admit_at_egress(&mut self, request: Request) -> Result<Charge, DropReason> {
         let charge = self.egress.admit(request)?;
@@ -280,7 +281,7 @@ impl<E: Buffer> Pfc<E> {
 }
 
 impl Config {
-    /// For each class, whether it is lossless.
+    /// Whether each class is lossless.
     fn lossless(&self) -> Result<Vec<bool>, ConfigError> {
         if !(1..=8).contains(&self.classes) {
             return Err(ConfigError::out_of_range("classes", self.classes, "1 to 8"));
@@ -324,8 +325,8 @@ impl Config {
 }
 
 impl Threshold {
-    /// The most shared bytes that an account with this shift may have without using its headroom,
-    /// while `free` bytes of the pool are free.
+    /// Largest number of shared bytes that an account with this shift may have without using its
+    /// headroom, while `free` bytes of the pool are free.
     #[inline]
     const fn limit(self, shift: u8, free: u32) -> u32 {
         match self {
@@ -335,7 +336,7 @@ impl Threshold {
         }
     }
 
-    /// Whether an account with so many shared bytes is to be paused. Its headroom is empty.
+    /// Whether an account with `shared` bytes and an empty headroom must be paused.
     #[inline]
     const fn pauses(self, shift: u8, shared: u32, free: u32) -> bool {
         match self {
@@ -347,7 +348,7 @@ impl Threshold {
         }
     }
 
-    /// Whether an account with so many shared bytes, not zero, may run. Its headroom is empty.
+    /// Whether an account with `shared` bytes, not zero, and an empty headroom may run.
     #[inline]
     const fn resumes(self, account: &Account, shared: u32, free: u32) -> bool {
         match self {
@@ -377,7 +378,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
             return Err(DropReason::PoolFull);
         }
         let free = self.pool - self.shared;
-        // What the buffer holds with the packet fits 32 bits.
+        // The buffer's bytes including the packet fit 32 bits.
         let shared = (account.held + len).saturating_sub(self.reserve);
         let growth = shared - account.held.saturating_sub(self.reserve);
         let is_regular = growth <= free && shared <= self.threshold.limit(account.shift, free);
@@ -434,9 +435,9 @@ impl<E: Buffer> Buffer for Pfc<E> {
         self.egress.pool_bytes(port, queue)
     }
 
-    /// Nothing is paused or dropped while every account, with all that may come in through its
-    /// port, stays within what it may hold when the pool has taken all that may arrive. An account
-    /// that is paused runs again at a departure, whose time is not known.
+    /// Nothing is paused or dropped while every account, with the bytes that may arrive through its
+    /// port, stays within its limit after the pool has taken the whole influx. A paused account
+    /// resumes at a departure whose time is unknown.
     fn has_slack(&self, influx: Influx, pool_below: u32) -> bool {
         let used = self.shared.saturating_add(influx.total);
         let held = self.held.saturating_add(influx.total);
@@ -449,8 +450,8 @@ impl<E: Buffer> Buffer for Pfc<E> {
             shared <= self.threshold.limit(shift, free)
                 && !self.threshold.pauses(shift, shared, free)
         };
-        // No account has more shared bytes than all have together: often that is little enough, and
-        // there is no need to look at each.
+        // No account has more shared bytes than all together. Often that is few enough, and the
+        // accounts need not be checked one by one.
         let most = self.shared.saturating_add(influx.per_ingress);
         let each = |account: &Account| {
             let held = account.held.saturating_add(influx.per_ingress);
@@ -466,7 +467,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
     }
 
     /// The oldest change not yet polled. An account that was paused and resumed in between is not
-    /// mentioned, so for each account pause and resume alternate.
+    /// reported, so for each account pause and resume alternate.
     #[inline]
     fn poll_pause(&mut self) -> Option<Pause> {
         while let Some(ingress) = self.changed.pop_front() {
@@ -482,8 +483,8 @@ impl<E: Buffer> Buffer for Pfc<E> {
 }
 
 impl Account {
-    /// Changes the state, if it is another one, and lists the account for the host. Returns whether
-    /// it was.
+    /// Sets the state, if it differs, and lists the account for the host. Returns whether the state
+    /// changed.
     #[inline]
     fn turn(&mut self, state: PauseAction, ingress: u16, changed: &mut VecDeque<u16>) -> bool {
         if self.state == state {

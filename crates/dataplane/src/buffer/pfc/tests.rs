@@ -25,7 +25,7 @@ fn from(ingress: u16, len: u32) -> Request {
     Request { port: PortId(0), queue: QueueId(0), ingress, len }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what polling returns")]
+#[expect(clippy::unnecessary_wraps, reason = "has the type that polling returns")]
 fn event(ingress: u16, action: PauseAction) -> Option<Pause> {
     Some(Pause { ingress, action })
 }
@@ -42,8 +42,8 @@ fn an_account_is_paused_at_its_threshold() {
 
 #[test]
 fn a_paused_account_runs_again_at_the_offset_below_the_threshold() {
-    // 2700 held against (8000 − 2700)/2 = 2650: paused. After a departure x is left, and it is
-    // resumed if x + 500 <= (8000 − x)/2, which is up to x = 2333 (2833 against 2833).
+    // 2700 held against (8000 − 2700)/2 = 2650: paused. After a departure x is left, and the
+    // account resumes if x + 500 <= (8000 − x)/2, which is up to x = 2333 (2833 against 2833).
     for (left, resumes) in [(2332, true), (2333, true), (2334, false)] {
         let mut pfc = Pfc::over(&plain(), 2, Unlimited).unwrap();
         let _left = pfc.admit(from(1, left)).unwrap();
@@ -67,7 +67,7 @@ fn an_account_in_its_headroom_is_paused_until_it_is_empty() {
     assert_eq!(pfc.admit(from(0, 1002)), Err(DropReason::HeadroomFull));
     let third = pfc.admit(from(0, 1)).unwrap();
     assert_eq!(pfc.accounts[0].headroom, 1999, "2001 fit below the threshold of 3000");
-    // The departure of the first packet empties the headroom, though the second filled it.
+    // The departure of the first packet empties the headroom, although the second filled it.
     pfc.release(first);
     assert_eq!((pfc.accounts[0].headroom, pfc.shared_bytes()), (0, 2000));
     assert_eq!(pfc.poll_pause(), event(0, RESUME));
@@ -138,7 +138,7 @@ fn the_factor_rule_pauses_above_its_share_and_uses_headroom_when_the_pool_is_ful
 }
 
 #[test]
-fn the_reserve_is_the_accounts_own_and_no_part_of_the_pool() {
+fn the_reserve_is_private_and_not_part_of_the_pool() {
     let config = Config { buffer: Bytes(14_000), reserve: Bytes(1000), ..plain() };
     let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
     assert_eq!(pfc.pool, 8000);
@@ -158,7 +158,7 @@ fn the_reserve_is_the_accounts_own_and_no_part_of_the_pool() {
 }
 
 #[test]
-fn a_full_pool_pauses_who_arrives_and_lets_it_go_with_its_last_packet() {
+fn a_full_pool_pauses_an_account_until_its_last_packet_leaves() {
     let config = Config { buffer: Bytes(14_000), reserve: Bytes(1000), shift: vec![0], ..plain() };
     let mut pfc = Pfc::over(&config, 2, Unlimited).unwrap();
     let _all = pfc.admit(from(0, 9000)).unwrap();
@@ -171,7 +171,7 @@ fn a_full_pool_pauses_who_arrives_and_lets_it_go_with_its_last_packet() {
 
 #[test]
 fn all_accounts_together_never_hold_more_than_the_buffer() {
-    // Two classes, but headroom set aside for one: 8000 + 2 · 2 · 2000 would be more than 12000.
+    // Two classes, but headroom reserved for one: 8000 + 2 · 2 · 2000 would be more than 12000.
     let config = |provision| Config { classes: 2, rule: Rule::Factor, provision, ..plain() };
     let mut pfc = Pfc::over(&config(Provision::PerPort), 2, Unlimited).unwrap();
     let _pool = pfc.admit(from(0, 8000)).unwrap();
@@ -185,7 +185,7 @@ fn all_accounts_together_never_hold_more_than_the_buffer() {
 }
 
 #[test]
-fn shift_and_headroom_are_each_ports_own_and_bypassed_classes_are_not_accounted() {
+fn each_port_has_its_shift_and_headroom_and_bypassed_classes_have_no_account() {
     let config = Config {
         buffer: Bytes(8000 + 2000 + 50),
         classes: 2,
@@ -205,7 +205,7 @@ fn shift_and_headroom_are_each_ports_own_and_bypassed_classes_are_not_accounted(
     assert_eq!(pfc.admit(from(3, 51)), Err(DropReason::HeadroomFull));
     pfc.release(first);
     assert_eq!(pfc.poll_pause(), event(3, RESUME));
-    assert_eq!(pfc.admit(from(4, 1)), Err(DropReason::HeadroomFull), "no such account");
+    assert_eq!(pfc.admit(from(4, 1)), Err(DropReason::HeadroomFull), "the account does not exist");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn the_largest_accounts_fit_one_receipt() {
 }
 
 #[test]
-fn what_changed_and_changed_back_is_not_mentioned() {
+fn a_change_that_was_reversed_is_not_reported() {
     let mut pfc = Pfc::over(&plain(), 2, Unlimited).unwrap();
     let first = pfc.admit(from(0, 3000)).unwrap();
     let _second = pfc.admit(from(1, 2500)).unwrap();
@@ -277,7 +277,7 @@ fn pause_and_resume_alternate_and_the_sums_hold_at_every_step() {
                 let (_, charge) = held.swap_remove(draw as usize % held.len());
                 pfc.release(charge);
             }
-            // Sometimes late, as a host should not be.
+            // Sometimes polls late, which a host should not do.
             while let Some(pause) = (draw >> 30 != 0).then(|| pfc.poll_pause()).flatten() {
                 let account = &mut paused[usize::from(pause.ingress)];
                 assert_eq!(*account, pause.action == RESUME, "{seed}");

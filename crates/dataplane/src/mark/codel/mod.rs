@@ -1,4 +1,4 @@
-//! CoDel in marking mode: mark on dequeue, at a rising rate, while every packet of the last
+//! CoDel in marking mode: marks on dequeue, at a rising rate, while every packet of the last
 //! interval has waited longer than a target.
 //!
 //! Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012, with the arithmetic of Linux's
@@ -8,11 +8,13 @@
 //! [`Profile`].
 //!
 //! Differs from Linux:
-//! - A packet is never dropped here. Where Linux drops one that it cannot mark, the port decides.
-//! - "Above the target" and "marking" are phases, not a time that may be zero and a flag. They mean
-//!   the same, but no time is mistaken for "none", and a queue that stays above its target for more
-//!   than 36 minutes keeps being marked although its first time above has left the 32-bit horizon.
-//! - A sojourn time of more than 36 minutes is long, not negative.
+//! - A packet is never dropped here. Linux drops a packet that it cannot mark; here the port
+//!   decides.
+//! - "Above the target" and "marking" are phases, where Linux has a time that may be zero and a
+//!   flag. The meaning is the same, but no time is mistaken for "none". A queue that stays above
+//!   its target for more than 36 minutes keeps being marked, although its first time above has left
+//!   the 32-bit horizon.
+//! - A sojourn time of more than 36 minutes counts as long, not as negative.
 
 use alloc::boxed::Box;
 
@@ -22,16 +24,17 @@ use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 choices! {
-    /// Whose rules to follow where the published versions differ.
+    /// Published version to follow where versions differ.
     #[non_exhaustive]
     pub enum Profile {
         /// ECN♯'s simulator: a backlog strictly below `mtu` is small, and a packet that cannot be
-        /// marked leaves the schedule as it is.
+        /// marked does not advance the schedule.
         Es3 = "es3",
         /// Linux and TCN's kernel module: a backlog of at most `mtu` is small, the next mark counts
-        /// from the time the last was due, and every packet that was due counts.
+        /// from the due time of the last, and every due packet counts.
         Linux = "linux",
-        /// ns-3: a backlog strictly below `mtu` is small, and the next mark counts from the last.
+        /// ns-3: a backlog strictly below `mtu` is small, and the next mark counts from the last
+        /// one.
         Ns3 = "ns3",
     }
 }
@@ -41,17 +44,18 @@ settings! {
     #[named("codel", "marks at a rising rate while packets wait too long (CoDel)",
         "schemes/codel.md")]
     pub struct Config {
-        /// Packets that waited less than this are below the target. The default is that of TCN's
+        /// Sojourn time below which a packet is below the target. The default is from TCN's
         /// testbed, 50 units of 1.024 µs (TCN, section 6.1). Rounded down to such units.
         #[is(threshold)]
         pub target: Span = Span::from_ns(51_200),
-        /// How long all packets must stay at or above the target before the first mark. The default
-        /// is that of TCN's testbed, 1000 units (TCN, section 6.1). Rounded down to such units.
+        /// Time for which all packets must stay at or above the target before the first mark. The
+        /// default is from TCN's testbed, 1000 units (TCN, section 6.1). Rounded down to such
+        /// units.
         pub interval: Span = Span::from_us(1_024),
-        /// A queue with no more than this many bytes left behind the packet is below the target:
-        /// one full packet, as the host counts lengths. TCN's kernel module has 1538 wire bytes.
+        /// A queue with at most this many bytes left behind the packet is below the target: one
+        /// full packet, as the host counts lengths. TCN's kernel module has 1538 wire bytes.
         pub mtu: u32 = 1500,
-        /// Whose rules to follow where the published versions differ.
+        /// Published version to follow where versions differ.
         pub profile: Profile = Profile::Linux,
     }
 }
@@ -59,31 +63,31 @@ settings! {
 /// CoDel.
 #[derive(Clone, Debug)]
 pub struct Codel {
-    /// In ticks, as is `interval`.
+    /// Target in ticks, as is `interval`.
     target: u64,
     interval: u32,
-    /// The smallest backlog that is not exempt, in bytes.
+    /// Smallest backlog in bytes that is not exempt.
     backlog: u64,
     anchor: Anchor,
     unmarkable: Unmarkable,
     queues: Box<[State]>,
 }
 
-/// What the distance to the next mark is counted from.
+/// Start of the distance to the next mark.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
-    /// The time of this mark.
+    /// Time of the mark.
     Now,
-    /// The time at which this mark was due.
+    /// Time at which the mark was due.
     Schedule,
 }
 
-/// What a due packet that is not ECN-capable does to the schedule.
+/// Effect on the schedule of a due packet that is not ECN-capable.
 #[derive(Clone, Copy, Debug)]
 enum Unmarkable {
-    /// The same as one that is.
+    /// Counts as a mark.
     Counts,
-    /// Nothing: the next packet is due instead.
+    /// No effect: the next packet is due instead.
     Waits,
 }
 
@@ -92,38 +96,38 @@ struct State {
     phase: Phase,
     /// 1/√`count` in units of 2^−16.
     inverse_sqrt: u16,
-    /// Marks in this marking phase, or in the last.
+    /// Marks in the current marking phase, or in the last one.
     count: u32,
-    /// `count` when that phase began.
+    /// Value of `count` when that phase began.
     first_count: u32,
-    /// When a phase above the target is long enough to be marked.
+    /// Time at which a phase above the target is long enough for a mark.
     above_until: u32,
-    /// When the next mark is due.
+    /// Due time of the next mark.
     mark_next: u32,
 }
 
-/// Where a queue stands since its last packet below the target.
+/// State of a queue since its last packet below the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// That packet was the last one.
+    /// The last packet was below the target.
     Below,
-    /// All packets since were above, for at most an interval.
+    /// All packets since have been above it, for at most an interval.
     Above,
-    /// All packets since were above, for longer than an interval.
+    /// All packets since have been above it, for longer than an interval.
     Marking,
 }
 
 impl Codel {
-    /// CoDel with these parameters.
+    /// Builds CoDel with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
-        // A sixteenfold interval must lie within the 2^31 ticks that can be distinguished.
+        // Sixteen intervals must lie within the 2^31 ticks that can be distinguished.
         let interval = ticks(config.interval.as_ps());
         if !(1..1 << 27).contains(&interval) {
             let allowed = "1.024us to 137.4s";
             return Err(ConfigError::out_of_range("interval", config.interval, allowed));
         }
-        // With that, the last packet of a queue is below the target in every profile. Their
-        // different rules for a dequeue from an empty queue then come to the same.
+        // With at least one byte, the last packet of a queue is below the target in every profile,
+        // so the versions' different rules for a dequeue from an empty queue have the same effect.
         if config.mtu == 0 {
             return Err(ConfigError::out_of_range("mtu", config.mtu, "1 byte or more"));
         }
@@ -143,7 +147,7 @@ impl Codel {
         };
         Ok(Self {
             target: ticks(config.target.as_ps()),
-            // Below 2^27, checked above.
+            // Below 2^27, as checked above.
             interval: interval as u32,
             backlog,
             anchor,
@@ -160,7 +164,7 @@ impl Marker for Codel {
             return MarkDecision::Pass;
         };
         let now = ticks(cx.now.as_ps());
-        // Both ends are rounded down, as stamps of the same clock.
+        // Both ends are rounded down, like stamps of the same clock.
         let delay = now - ticks((cx.now - sojourn).as_ps());
         if delay < self.target || u64::from(cx.queue_bytes) < self.backlog {
             state.phase = Phase::Below;
@@ -199,7 +203,7 @@ impl State {
     #[cold]
     fn start_marking(&mut self, now: u32, interval: u32) {
         self.phase = Phase::Marking;
-        // If the last marking phase ended not long ago, its rate of marks is a good start.
+        // If the last marking phase ended recently, its rate of marks is a good start.
         let marks = self.count - self.first_count;
         let horizon = 16 * i64::from(interval);
         if marks > 1 && i64::from(since(now, self.mark_next)) < horizon {
@@ -220,7 +224,7 @@ impl State {
         let inverse = u64::from(self.inverse_sqrt) << 16;
         let square = (inverse * inverse) >> 32;
         let correction = (3_u64 << 32).saturating_sub(u64::from(self.count) * square);
-        // Two bits of the correction are given up so that the product fits 64 bits.
+        // Gives up two bits of the correction so that the product fits 64 bits.
         let next = ((correction >> 2) * inverse) >> (32 - 2 + 1);
         // Below one: x·(3 − count·x²)/2 is at most 1/√count for every x.
         self.inverse_sqrt = (next >> 16) as u16;
@@ -241,8 +245,8 @@ const fn ticks(ps: u64) -> u64 {
     ps / 1_024_000
 }
 
-/// Ticks from `then` to `now`, which lie within 36 minutes of each other; negative if `then` is
-/// still to come.
+/// Ticks from `then` to `now`, which lie within 36 minutes of each other; negative if `then` is in
+/// the future.
 #[inline]
 const fn since(now: u32, then: u32) -> i32 {
     now.wrapping_sub(then).cast_signed()

@@ -27,8 +27,8 @@ fn marks(codel: &mut Codel, ticks: core::ops::RangeInclusive<u64>) -> alloc::vec
     ticks.filter(|&tick| late(codel, tick) == MARK).collect()
 }
 
-/// From the first packet above the target at tick 1000. Distances worked out by hand in the golden
-/// vectors: 999, 500, 562 and 487 ticks.
+/// Starts at tick 1000 with the first packet above the target. Distances worked out by hand in the
+/// golden vectors: 999, 500, 562 and 487 ticks.
 const LINUX: [u64; 5] = [2001, 3000, 3500, 4062, 4549];
 
 #[test]
@@ -79,13 +79,13 @@ fn sojourn_times_are_differences_of_rounded_stamps() {
         let cx = Cx { now: Time::from_ps(departure), ..at(0) };
         codel.on_dequeue(&cx, Span::from_ps(departure - arrival))
     };
-    // 49 ticks and a little, across 50 ends of a tick; and nearly 50 ticks across 49.
+    // A little over 49 ticks across 50 tick ends; and nearly 50 ticks across 49.
     assert_eq!(decide(2951 * TICK - 1, 3000 * TICK), MARK);
     assert_eq!(decide(2951 * TICK, 3001 * TICK - 1), MarkDecision::Pass);
 }
 
 #[test]
-fn one_packet_below_the_target_starts_all_over() {
+fn one_packet_below_the_target_ends_the_phase() {
     let mut codel = codel(Profile::Linux);
     assert_eq!(marks(&mut codel, 1000..=2001), [2001]);
     assert_eq!(codel.on_dequeue(&at(2002), Span::ZERO), MarkDecision::Pass);
@@ -106,8 +106,8 @@ fn a_marking_phase_soon_after_another_starts_at_its_rate() {
     };
     // The first phase counted from 1 to 5. Its last step for 1/√5 goes from 31968/65536 to
     // 28935/65536: the next mark would have been due 441 ticks after 4549. The second phase starts
-    // with the four marks after the first and one more step, to 32121/65536: 490 ticks. From
-    // sixteen intervals on it starts at one.
+    // with the four marks after the first and one more step, to 32121/65536: 490 ticks. After
+    // sixteen intervals or more a phase starts at one.
     assert_eq!([step(31_968, 5), step(28_935, 4)], [28_935, 32_121]);
     let horizon = 4549 + 441 + 16_000;
     assert_eq!(episodes(horizon - 1), (4, horizon - 1 + 490));
@@ -220,7 +220,7 @@ fn the_inverse_square_root_is_a_newton_step_rounded_down() {
         let real = before * (3.0 - f64::from(count) * before * before) / 2.0;
         inverse = step(inverse, count);
         let error = real * ONE - f64::from(inverse);
-        // One unit for what is cut off, and a hundredth for the two bits given up before.
+        // One unit for truncation, and a hundredth for the two bits given up before.
         assert!((0.0..1.01).contains(&error), "{count}: {error}");
 
         let exact = 1.0 / f64::from(count).sqrt();

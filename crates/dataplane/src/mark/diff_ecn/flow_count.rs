@@ -1,22 +1,22 @@
-//! The hardware flow count: how many flows have sent in a period, from one register array.
+//! The hardware flow count: the number of flows that sent in a period, from one register array.
 //!
 //! DiffECN, sections IV-C.3 and V-B, algorithm 1, lines 26 to 39. Each departing packet writes the
-//! hash of its flow and the period's number to the register that the hash's low bits name; if
-//! another value was there, a flow is counted. The number in the hash makes what an earlier period
-//! wrote differ, so the registers need no clearing. The answer is the larger count of this period
-//! and the last one.
+//! hash of its flow and the period's number to the register selected by the hash's low bits; if the
+//! register held another value, a flow is counted. Because the hash includes the period's number,
+//! values of earlier periods differ and the registers need no clearing. The result is the larger
+//! count of this period and the last one.
 //!
-//! The low bits of the hash say nothing new in the register that they name. Low bits of the
-//! period's number take their place there, so that 2^b registers know 2^b periods apart for
-//! certain; only a value that is a multiple of 2^b periods old can be taken for the present one, if
-//! its other 32 − b bits agree by chance. The paper leaves hash and width open.
+//! The low bits of the hash carry no information in the register that they select. Low bits of the
+//! period's number take their place there, so that 2^b registers distinguish 2^b periods with
+//! certainty. Only a value that is a multiple of 2^b periods old can be mistaken for a current one,
+//! if its other 32 − b bits agree by chance. The paper leaves hash and width open.
 //!
-//! As printed: the packet that begins a period is not counted, and a period begins only with a
-//! packet, so that after silence the last count stands until then. The second argument of the
-//! maximum in line 39 is misprinted; section IV-C.3 has it right.
+//! As printed: the packet that begins a period is not counted. A period begins only with a packet,
+//! so after a silence the last count stands until then. The second argument of the maximum in line
+//! 39 is misprinted; section IV-C.3 has it right.
 //!
 //! Flows whose hashes share a register displace each other, and are counted again each time they
-//! alternate. Within a period a flow is never missed for another: different flows have different
+//! alternate. Within a period no flow is missed because of another: different flows have different
 //! hashes.
 
 use alloc::boxed::Box;
@@ -26,17 +26,17 @@ use tidegate_units::{FlowId, Span, Time};
 
 use super::hash::mix;
 
-/// Flows per period, as a switch chip counts them.
+/// Number of flows per period, as a switch chip counts them.
 #[derive(Clone, Debug)]
 pub(super) struct FlowCount {
-    /// What was last written to each; a power of two of them.
+    /// Value last written to each register; their number is a power of two.
     registers: Box<[u32]>,
     period: Span,
-    /// When the present period began.
+    /// Start of the current period.
     started: Time,
-    /// The number of the present period; wraps.
+    /// Number of the current period; wraps.
     sequence: u32,
-    /// Flows counted in the period before.
+    /// Flows counted in the previous period.
     last: u32,
     /// Flows counted in this period so far.
     current: u32,
@@ -46,7 +46,7 @@ impl FlowCount {
     /// A count over periods of `period` with 2^`bits` registers; `bits` is 1 to 31.
     pub(super) fn new(bits: u32, period: Span) -> Self {
         Self {
-            // As if written in the period before the first.
+            // Initial values, as if written in the period before the first.
             registers: vec![u32::MAX; 1 << bits].into(),
             period,
             started: Time::ZERO,
@@ -76,16 +76,16 @@ impl FlowCount {
         }
     }
 
-    /// The number of flows: the larger one of this period and the last.
+    /// Number of flows: the larger count of this period and the last one.
     #[inline]
     pub(super) fn flows(&self) -> u32 {
         self.last.max(self.current)
     }
 }
 
-/// The hash of a flow in a period: different for all flows of a period. The flow is mixed before
-/// the period is added, and the sum again, so that neither differences nor sums of dense ids and
-/// numbers lead to the same.
+/// Hash of a flow in a period: distinct for all flows of a period. The flow is mixed before the
+/// period is added, and the sum is mixed again, so that neither differences nor sums of dense ids
+/// and period numbers collide.
 #[inline]
 const fn hash(flow: FlowId, sequence: u32) -> u32 {
     mix(mix(flow.0).wrapping_add(sequence.wrapping_mul(GOLDEN)))
@@ -113,13 +113,13 @@ mod tests {
         assert_eq!(flows(1, 1), (0, 1, 1));
         assert_eq!(flows(2, 284_999_999), (0, 2, 2));
         assert_eq!(flows(3, 285_000_000), (0, 3, 3));
-        // Strictly later than the period: flow 4 begins the next one uncounted.
+        // Strictly later than the period: flow 4 begins the next one and is not counted.
         assert_eq!(flows(4, 285_000_001), (3, 0, 3));
         assert_eq!(flows(4, 285_000_002), (3, 1, 3));
-        // Flow 1 counts again, because the period is part of the hash.
+        // Flow 1 counts again, because the hash includes the period.
         assert_eq!(flows(1, 570_000_001), (3, 2, 3));
         assert_eq!(flows(1, 570_000_002), (2, 0, 2));
-        // The period's start moved with the packet that began it.
+        // The period now starts at the packet that began it.
         assert_eq!(flows(1, 855_000_002), (2, 1, 2));
         assert_eq!(flows(1, 855_000_003), (1, 0, 1));
     }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_first_packet_counts_in_every_register() {
-        // Some of these land in register 0, others in register 1.
+        // Some of these flows use register 0, others register 1.
         for flow in 0..1_000 {
             let mut count = FlowCount::new(1, Span::MAX);
             count.on_packet(FlowId(flow), Time::ZERO);
@@ -188,12 +188,13 @@ mod tests {
                 shared += 1;
             }
         }
-        // 20 flows in 1024 registers: some pair shares with probability 1 − e^(−190/1024) = 17 %.
+        // 20 flows in 1024 registers: some pair shares one with probability 1 − e^(−190/1024) = 17
+        // %.
         assert!((30..75).contains(&shared), "{shared}");
     }
 
-    /// Flows of dense ids over many periods, against a set: how often the count is below it, of the
-    /// periods that have been looked at.
+    /// Compares the count with a set, for flows of dense ids over many periods: returns how often
+    /// the count is too low, of the periods checked.
     fn low_readings(bits: u32, flows: u32, periods: u64) -> usize {
         let period = Span::from_us(1);
         let mut count = FlowCount::new(bits, period);
@@ -215,20 +216,21 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_an_earlier_period_hides_no_flow() {
-        // A million packets. In many registers old values stay for long; within 2^18 and 2^20
-        // periods none of them can be taken for a new one.
+    fn values_of_earlier_periods_hide_no_flow() {
+        // A million packets. Many registers keep old values for a long time; within 2^18 and 2^20
+        // periods none of them can be mistaken for a new one.
         assert_eq!(low_readings(18, 4_096, 25_000), 0);
         assert_eq!(low_readings(20, 1 << 16, 25_000), 0);
-        // As the switch program has it, and far fewer: by chance one in 2^18 and in 2^24, where a
-        // value is old enough at all.
+        // The switch program's size, and a far smaller one: an old enough value collides by chance
+        // with 1 in 2^18 and 1 in 2^24.
         assert_eq!(low_readings(14, 4_096, 25_000), 0);
         assert_eq!(low_readings(8, 256, 25_000), 0);
     }
 
     #[test]
     fn no_shift_of_dense_ids_undoes_a_change_of_the_period() {
-        // If hashes of two periods met for one relation of ids, a whole range of ids would.
+        // If the hashes of two periods collided for one relation of ids, a whole range of ids would
+        // collide.
         for (a, b) in [(0, 1), (1, 2), (7, 4_096), (5, 5 + (1 << 14))] {
             let of = |sequence| (0..4_096).map(move |flow| hash(FlowId(flow), sequence));
             let first: BTreeSet<u32> = of(a).collect();

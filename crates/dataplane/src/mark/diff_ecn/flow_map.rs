@@ -3,10 +3,10 @@
 //! DiffECN, sections IV-B.3 and V-A: 512 entries for each queue, with no check that an entry
 //! belongs to the flow that reads it. Two flows with the same index share an entry and so a queue.
 //!
-//! The paper gives two answers to when an entry ends, and both are options: with its queue, when
+//! The paper gives two rules for the end of an entry, and both are options: with its queue, when
 //! the last packet leaves it (section IV-B), or after a period without a packet (section VII-B).
-//! After the second an entry may point to a queue that another flow has been given meanwhile;
-//! algorithm 1 has no branch for that, and the two flows share the queue.
+//! Under the second rule an entry may point to a queue that was given to another flow meanwhile.
+//! Algorithm 1 has no branch for that, and the two flows share the queue.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,26 +15,27 @@ use tidegate_units::{FlowId, QueueId, Span, Time};
 
 use super::hash::mix;
 
-/// From flows to queues, as a switch chip keeps it.
+/// Map from flows to queues, as a switch chip stores it.
 #[derive(Clone, Debug)]
 pub(super) struct FlowMap {
-    /// A power of two of them.
+    /// Entries, a power of two of them.
     entries: Box<[Entry]>,
     life: Life,
 }
 
-/// How long an entry lives.
+/// Lifetime of an entry.
 #[derive(Clone, Debug)]
 pub(super) enum Life {
-    /// Up to this long after its last packet arrived.
+    /// Up to this long after the arrival of its last packet.
     Idle(Span),
-    /// Until its queue is empty. For each queue, how often that has happened.
+    /// Until its queue is empty. Counts for each queue how often it became empty.
     Queue(Box<[u64]>),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// When the last packet arrived, in picoseconds, or how often the queue had been empty then.
+    /// Arrival of the last packet in picoseconds, or the number of times that the queue had been
+    /// empty.
     stamp: u64,
     /// Bytes sent through the high-priority queue; saturates.
     passed: u32,
@@ -49,8 +50,8 @@ impl FlowMap {
         Self { entries: vec![entry; 1 << bits].into(), life }
     }
 
-    /// Notes that a packet of `flow` was queued in `queue`, which is its entry's queue from now on,
-    /// and that `passed` of its bytes go through the high-priority queue.
+    /// Records a packet of `flow` queued in `queue`, which becomes its entry's queue. `passed` of
+    /// its bytes go through the high-priority queue.
     #[inline]
     pub(super) fn on_queued(&mut self, flow: FlowId, queue: QueueId, passed: u32, now: Time) {
         let before = self.find(flow, now).map_or(0, |(_, passed)| passed);
@@ -65,7 +66,7 @@ impl FlowMap {
         };
     }
 
-    /// Notes that the last packet of `queue` left.
+    /// Records the departure of the last packet of `queue`.
     #[inline]
     pub(super) fn on_emptied(&mut self, queue: QueueId) {
         if let Life::Queue(emptied) = &mut self.life
@@ -75,8 +76,8 @@ impl FlowMap {
         }
     }
 
-    /// The queue of `flow` and the bytes that passed through the high-priority queue, or `None` if
-    /// its entry is new or has ended.
+    /// Queue of `flow` and its bytes that passed through the high-priority queue, or `None` if its
+    /// entry is new or has ended.
     #[inline]
     pub(super) fn find(&self, flow: FlowId, now: Time) -> Option<(QueueId, u32)> {
         let entry = &self.entries[self.index(flow)];
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(map.find(flow, now), Some((QueueId(2), 0)));
         map.on_emptied(QueueId(2));
         assert_eq!(map.find(flow, now), None);
-        // The queue serves another flow now; the old entry does not come back to life.
+        // The queue now serves another flow; the old entry stays ended.
         map.on_queued(FlowId(6), QueueId(2), 0, now);
         assert_eq!(map.find(flow, now), None);
         assert_eq!(map.find(FlowId(6), now), Some((QueueId(2), 0)));

@@ -1,39 +1,39 @@
-//! The exact flow table: one entry for each flow that has a packet queued, and no other.
+//! The exact flow table: one entry for each flow that has a packet queued.
 //!
-//! DiffECN, section IV-B: an active flow is one with one or more packets in the switch. The table
-//! counts each flow's packets and forgets it with the last, so that its length is the number of
+//! DiffECN, section IV-B: an active flow has one or more packets in the switch. The table counts
+//! each flow's packets and removes the flow with the last one, so that its length is the number of
 //! active flows.
 //!
-//! Open addressing with linear probing. A removed entry closes its gap by shifting later ones back,
-//! so that no tombstones pile up. The table is at most half full; it doubles when a new flow would
-//! make it fuller and never shrinks, hence a warm table does not allocate.
+//! Open addressing with linear probing. Removing an entry shifts later ones back to close the gap,
+//! so that no tombstones pile up. The table is at most half full. It doubles when a new flow would
+//! make it fuller and never shrinks, so a warm table does not allocate.
 //!
-//! Most packets find their port empty. A flow that is there alone therefore has a place of its own,
-//! and only the second one moves both into the slots.
+//! Most packets find their port empty. A flow that is alone therefore has a place of its own, and
+//! only the second flow moves both into the slots.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
 use tidegate_units::{FlowId, QueueId};
 
-/// The flows that have packets queued.
+/// Table of the flows that have packets queued.
 #[derive(Clone, Debug)]
 pub(super) struct FlowTable {
-    /// A power of two of them.
+    /// Slots, a power of two of them.
     slots: Box<[Slot]>,
-    /// The hash's upper bits are the home slot: 64 − log2(slots).
+    /// The hash's upper bits select the home slot: 64 − log2(slots).
     shift: u32,
     flows: u32,
-    /// The flow that is alone, if it came to an empty table. All slots are then free.
+    /// The only flow, if it came to an empty table. All slots are then free.
     sole: Slot,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     flow: FlowId,
-    /// Packets of the flow that are queued; zero for a free slot.
+    /// Queued packets of the flow; zero for a free slot.
     packets: u32,
-    /// Bytes of the flow that went through the high-priority queue since it became active;
+    /// Bytes of the flow that passed through the high-priority queue since it became active;
     /// saturates.
     passed: u32,
     queue: QueueId,
@@ -50,8 +50,8 @@ impl FlowTable {
         }
     }
 
-    /// Notes that a packet of `flow` was queued in `queue`, which is the flow's queue from now on,
-    /// and that `passed` of its bytes go through the high-priority queue.
+    /// Records a packet of `flow` queued in `queue`, which becomes the flow's queue. `passed` of
+    /// its bytes go through the high-priority queue.
     #[inline]
     pub(super) fn on_queued(&mut self, flow: FlowId, queue: QueueId, passed: u32) {
         if self.flows == 0 {
@@ -66,7 +66,7 @@ impl FlowTable {
         self.sole.add(queue, passed);
     }
 
-    /// Gives the flow that was alone a slot like any other.
+    /// Moves the flow that was alone to a normal slot.
     fn join(&mut self) {
         let index = self.home(self.sole.flow);
         self.slots[index] = self.sole;
@@ -87,7 +87,7 @@ impl FlowTable {
         self.slots[index].add(queue, passed);
     }
 
-    /// Notes that a packet of `flow` left. A flow that is not in the table is ignored.
+    /// Records the departure of a packet of `flow`. A flow that is not in the table is ignored.
     #[inline]
     pub(super) fn on_departed(&mut self, flow: FlowId) {
         if self.sole.packets > 0 {
@@ -110,8 +110,8 @@ impl FlowTable {
         }
     }
 
-    /// The queue of `flow` and the bytes it has passed through the high-priority queue, or `None`
-    /// if it has no packet queued.
+    /// Queue of `flow` and its bytes that passed through the high-priority queue, or `None` if it
+    /// has no packet queued.
     #[inline]
     pub(super) fn find(&self, flow: FlowId) -> Option<(QueueId, u32)> {
         if self.flows == 0 {
@@ -122,13 +122,13 @@ impl FlowTable {
         (slot.packets > 0 && slot.flow == flow).then_some((slot.queue, slot.passed))
     }
 
-    /// The number of flows that have packets queued.
+    /// Number of flows that have packets queued.
     #[inline]
     pub(super) const fn flows(&self) -> u32 {
         self.flows
     }
 
-    /// The slot of `flow`, or the free slot where its search ends.
+    /// Slot of `flow`, or the free slot where its search ends.
     #[inline]
     fn position(&self, flow: FlowId) -> usize {
         let mut index = self.home(flow);
@@ -186,7 +186,7 @@ impl FlowTable {
 impl Slot {
     const FREE: Self = Self { flow: FlowId(0), packets: 0, passed: 0, queue: QueueId(0) };
 
-    /// Another packet, in `queue`.
+    /// Adds a packet in `queue`.
     #[inline]
     const fn add(&mut self, queue: QueueId, passed: u32) {
         self.packets += 1;
@@ -223,11 +223,11 @@ mod tests {
         table.on_departed(flow);
         assert_eq!(table.flows(), 0);
         table.on_queued(flow, QueueId(0), 1);
-        assert_eq!(table.find(flow), Some((QueueId(0), 1)), "it starts anew");
+        assert_eq!(table.find(flow), Some((QueueId(0), 1)), "the flow is new again");
     }
 
     #[test]
-    fn a_flow_that_was_alone_keeps_what_it_has_beside_a_second_one() {
+    fn a_second_flow_leaves_the_entry_of_the_first_unchanged() {
         let mut table = FlowTable::new(3);
         let (first, second) = (FlowId(0), FlowId(9));
         table.on_queued(first, QueueId(0), 100);
@@ -237,7 +237,8 @@ mod tests {
         assert_eq!(table.find(first), Some((QueueId(0), 100)));
         assert_eq!(table.find(second), Some((QueueId(2), 0)));
         table.on_departed(first);
-        // The second is the only one now, but not in the place of one that came alone.
+        // The second flow is alone now, but in a slot: only a flow that came to an empty table has
+        // the sole place.
         assert_eq!((table.find(first), table.flows()), (None, 1));
         table.on_queued(second, QueueId(2), 0);
         table.on_departed(second);
@@ -267,7 +268,7 @@ mod tests {
             table.slots.len()
         });
         assert_eq!(sizes, [4, 4, 8, 8, 16]);
-        // A packet of a flow that is there does not count as another flow.
+        // A packet of a known flow does not count as another flow.
         for _ in 0..20 {
             table.on_queued(FlowId(0), QueueId(1), 0);
         }

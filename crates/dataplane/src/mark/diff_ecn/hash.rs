@@ -1,6 +1,6 @@
-//! The fixed hash of the hardware tables.
+//! Fixed hash of the hardware tables.
 
-/// Mixes 32 bits so that each result bit depends on all of them; no two numbers mix to the same
+/// Mixes 32 bits so that each result bit depends on all of them. No two numbers mix to the same
 /// (the finaliser of `MurmurHash3` by Appleby, in the public domain).
 #[inline]
 pub(super) const fn mix(mut x: u32) -> u32 {
@@ -17,7 +17,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_murmur3s_finaliser() {
-        // The values that the reference implementation gives.
+        // Values from the reference implementation.
         assert_eq!([0, 1, 2, u32::MAX].map(mix), [0, 0x514E_28B7, 0x30F4_C306, 0x81F1_6F39]);
     }
 }

@@ -1,4 +1,4 @@
-//! DiffECN: a queue for each active flow; mark on dequeue when the flow's queue is longer than the
+//! DiffECN: a queue for each active flow; marks on dequeue when the flow's queue is longer than its
 //! fair share of the port's threshold.
 //!
 //! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions
@@ -7,9 +7,9 @@
 //! that hold more than `K_p = λ · RTT · C / N_flow`, read from a table of thresholds rounded down,
 //! one for each number of flows up to the number of queues.
 //!
-//! The scheduler must serve the high-priority queue strictly first, or flows that leave that queue
-//! would be reordered; others are refused. It should serve the ordinary ones in turn: strict
-//! priority over DWRR with a quantum of one packet.
+//! The scheduler must serve the high-priority queue strictly first, otherwise flows that leave that
+//! queue would be reordered; other schedulers are refused. It should serve the ordinary queues in
+//! turn: strict priority over DWRR with a quantum of one packet.
 //!
 //! Where the paper is silent or at odds with itself:
 //!
@@ -18,9 +18,9 @@
 //!   does the exact number of flows. The length without it is an option.
 //! - Entries of the hardware flow map end when their queue is empty (section IV-B) or after an idle
 //!   period (section VII-B): an option.
-//! - What a flow has passed through the high-priority queue includes the arriving packet, which is
-//!   the reading that agrees with figure 8; the other is an option.
-//! - No flows count as one.
+//! - The bytes that a flow has passed through the high-priority queue include the arriving packet,
+//!   which agrees with figure 8; the other reading is an option.
+//! - Zero flows count as one.
 
 mod flow_count;
 mod flow_map;
@@ -50,52 +50,55 @@ settings! {
         "schemes/diff-ecn.md",
         "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
-        /// The published setup that everything at `none` below is taken from.
+        /// Published setup that supplies every value left at `none` below.
         pub profile: Profile = Profile::Simulation,
-        /// The threshold for one active flow (`K`): mark strictly above this length. `none` derives
-        /// it as λ × RTT × link speed (equation 1).
+        /// Threshold for one active flow (`K`): mark strictly above this length. `none` derives it
+        /// as λ × RTT × link speed (equation 1).
         #[is(threshold)]
         pub threshold: Option<Size> = None,
-        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (section II-B). `none`
+        /// Factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (section II-B). `none`
         /// gives the printed threshold of the profile at its speed and round-trip time: 13/120 in
         /// the simulations, 408/2375 in the testbed.
         pub lambda: Option<Ratio> = None,
-        /// The base round-trip time (`RTT`), of which a derived threshold and the period are
-        /// multiples. `none`: 120us in the simulations, 190us in the testbed.
+        /// Base round-trip time (`RTT`), of which a derived threshold and the period are multiples.
+        /// `none`: 120us in the simulations, 190us in the testbed.
         pub rtt: Option<Span> = None,
-        /// Thresholds are whole numbers of such cells. `none`: 1 byte in the simulations, which
-        /// rounds to nothing coarser, and the 80 bytes of Tofino in the testbed (section VI-B).
+        /// Unit of thresholds: they are whole numbers of such cells. `none`: 1 byte in the
+        /// simulations, which means no further rounding, and Tofino's 80 bytes in the testbed
+        /// (section VI-B).
         pub cell: Option<Bytes> = None,
-        /// Whether the departing packet is part of the queue length (section IV-C.2).
+        /// Whether the queue length includes the departing packet (section IV-C.2).
         pub reading: Reading = Reading::Inclusive,
-        /// How flows are remembered and counted. `none`: exactly in the simulations, with the
-        /// tables of the switch program in the testbed (section V).
+        /// Memory and count of flows. `none`: exact in the simulations, the tables of the switch
+        /// program in the testbed (section V).
         pub tables: Option<Tables> = None,
-        /// The queue that is served strictly first (section IV-B.2). All others are ordinary.
+        /// The queue that the scheduler serves strictly first (section IV-B.2). All others are
+        /// ordinary.
         pub priority_queue: u8 = 0,
-        /// Bytes that an active flow may pass through the high-priority queue, more than none
-        /// (section VI-C.4).
+        /// Bytes that an active flow may pass through the high-priority queue, above zero (section
+        /// VI-C.4).
         pub pass_limit: Size = Size::Packets(10),
-        /// Whether the arriving packet is part of what its flow has passed (figure 8).
+        /// Whether the arriving packet counts towards the bytes that its flow has passed (figure
+        /// 8).
         pub pass_count: PassCount = PassCount::WithArrival,
         /// Bytes of a full packet, for amounts in packets.
         pub mtu: u32 = 1500,
-        /// Of the hardware tables: when the flow map forgets a flow.
+        /// Hardware tables only: the event at which the flow map forgets a flow.
         pub release: Release = Release::QueueEmpty,
-        /// Of the hardware tables: the period of the flow count and of the idle release
-        /// (`T_period`), in round-trip times (section VI-B.2).
+        /// Hardware tables only: the period of the flow count and of the idle release (`T_period`),
+        /// in round-trip times (section VI-B.2).
         pub period: Ratio = PERIOD_RTTS,
-        /// Of the hardware tables: entries of the flow map for each queue (section IV-B.3). The sum
+        /// Hardware tables only: entries of the flow map for each queue (section IV-B.3). The sum
         /// is rounded up to a power of two.
         pub map_entries: u32 = 512,
-        /// Of the hardware tables: registers of the flow count (section V-B), rounded up to a power
+        /// Hardware tables only: registers of the flow count (section V-B), rounded up to a power
         /// of two.
         pub count_registers: u32 = 1 << 14,
-        /// The queue mapping sees lengths that are taken anew when this many packets have arrived
-        /// (section VII-C); 1 with each packet.
+        /// Packets between updates of the queue lengths that the queue mapping sees (section
+        /// VII-C); 1 updates with each packet.
         pub update_packets: u32 = 1,
-        /// And not before this much time has passed: what a packet that carries them round takes
-        /// (section VII-C).
+        /// Shortest time between such updates: the time that a packet needs to carry the lengths
+        /// around (section VII-C).
         pub update_time: Span = Span::ZERO,
     }
 }
@@ -107,16 +110,16 @@ pub struct DiffEcn(Box<State>);
 #[derive(Clone, Debug)]
 struct State {
     map: QueueMap,
-    /// `None` where the map counts exactly.
+    /// `None` if the map counts exactly.
     count: Option<FlowCount>,
-    /// In bytes, by number of flows. No flows count as one; the last entry, for as many flows as
-    /// there are queues, is that of more flows too.
+    /// Thresholds in bytes, by number of flows. Zero flows count as one; the last entry, for as
+    /// many flows as queues, also serves all larger numbers.
     thresholds: Box<[u32]>,
     reading: Reading,
 }
 
 impl DiffEcn {
-    /// DiffECN with these parameters.
+    /// Builds DiffECN with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let map = QueueMap::new(
             &Options {
@@ -142,8 +145,8 @@ impl DiffEcn {
         })))
     }
 
-    /// The number of active flows as it is counted: those with packets queued, or with the hardware
-    /// tables the larger count of this period and the last one.
+    /// Number of active flows as counted: flows with packets queued or, with the hardware tables,
+    /// the larger count of this period and the last one.
     pub fn active_flows(&self) -> u32 {
         self.0.active_flows()
     }
@@ -170,7 +173,7 @@ impl Marker for DiffEcn {
         if let Some(count) = &mut state.count {
             count.on_packet(cx.pkt.flow, cx.now);
         }
-        // Before the map forgets the packet: its flow is one of the active ones.
+        // Read before the map forgets the packet: its flow is one of the active ones.
         let threshold = state.threshold();
         state.map.on_departed(cx);
         let own = match state.reading {
@@ -195,13 +198,13 @@ impl State {
     #[inline]
     fn active_flows(&self) -> u32 {
         match &self.count {
-            // Where nothing else counts, the map does.
+            // Without a flow count, the map counts.
             None => self.map.active_flows().unwrap_or(0),
             Some(count) => count.flows(),
         }
     }
 
-    /// The threshold of every queue for the present number of flows (`K_p`).
+    /// Threshold of every queue for the current number of flows (`K_p`).
     #[inline]
     fn threshold(&self) -> u32 {
         let most = self.thresholds.len() - 1;
@@ -210,7 +213,7 @@ impl State {
 }
 
 impl Config {
-    /// The time that a derived threshold is of the port's speed (`λ × RTT`).
+    /// Time that a derived threshold takes at the port's speed (`λ × RTT`).
     pub fn derived_time(&self) -> Span {
         self.lambda().of_span(self.rtt())
     }
@@ -244,7 +247,7 @@ impl Config {
 /// DiffECN, section VI-B.2.
 pub(super) const PERIOD_RTTS: Ratio = Ratio::new(3, 2).expect("the denominator is not zero");
 
-/// The thresholds of zero to `port.queues` flows.
+/// Thresholds for zero to `port.queues` flows.
 fn thresholds(config: &Config, port: &PortInfo) -> Result<Box<[u32]>, ConfigError> {
     let largest = u64::from(u32::MAX);
     let Bytes(cell @ 1..) = config.cell() else {
@@ -286,5 +289,5 @@ fn flow_count(config: &Config) -> Result<Option<FlowCount>, ConfigError> {
     Ok(Some(FlowCount::new(bits, config.period.of_span(config.rtt()))))
 }
 
-/// Registers of the hardware flow count: 4 MiB of them.
+/// Most registers of the hardware flow count: 4 MiB of them.
 const MAX_REGISTERS: u32 = 1 << 20;

@@ -1,7 +1,8 @@
-//! The queue mapping unit (QMU): gives each active flow a queue of its own while there are enough.
+//! The queue mapping unit (QMU): gives each active flow a queue of its own while enough queues are
+//! free.
 //!
-//! DiffECN, section IV-B, figure 9, and algorithm 1, lines 1 to 24. One queue of the port is set
-//! aside and served strictly first; the others are ordinary.
+//! DiffECN, section IV-B, figure 9, and algorithm 1, lines 1 to 24. One queue of the port is
+//! reserved and served strictly first; the others are ordinary.
 //!
 //! - A new flow takes the lowest-numbered empty ordinary queue, or else the high-priority one.
 //! - A flow in an ordinary queue stays there.
@@ -10,22 +11,22 @@
 //!   bytes; of equally short ones, to the lowest-numbered. It does not come back while it is
 //!   active.
 //!
-//! A flow's packets leave in order: those in the high-priority queue go before any other, and a
-//! flow never returns to it. This needs a scheduler that serves that queue strictly first; any
+//! A flow's packets leave in order: packets in the high-priority queue leave before all others, and
+//! a flow never returns to it. This needs a scheduler that serves that queue strictly first; any
 //! other is refused.
 //!
-//! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets.
-//! Where a flow is forgotten with its last packet, probing therefore succeeds only for a flow that
-//! is new again, and the limit holds for one backlog. A flow that stays below the link's speed is
-//! bounded only where entries outlive their packets: hardware tables with the idle release.
+//! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets. If
+//! a flow is forgotten with its last packet, probing therefore succeeds only for a flow that is new
+//! again, and the limit applies to one backlog. A flow that stays below the link's speed is limited
+//! only if entries outlive their packets: hardware tables with the idle release.
 //!
-//! The ingress may see queues as they were a while ago (section VII-C): what is empty and what is
-//! shortest then comes from lengths that are brought up to date every few packets or after some
-//! time. A queue that has just been given to a flow may be given to a second one before the next
-//! update. Which flow has which queue is the ingress's own knowledge, and stays exact.
+//! The ingress may see outdated queue lengths (section VII-C): empty and shortest queues are then
+//! found from lengths that are updated every few packets or after some time. A queue that was just
+//! given to a flow may be given to a second one before the next update. The mapping from flows to
+//! queues is the ingress's own knowledge, and stays exact.
 //!
-//! A choice becomes the flow's queue when a packet is queued there, not before: one that the buffer
-//! refuses changes nothing. On the chip the map is written ahead of the traffic manager.
+//! A choice becomes the flow's queue when a packet is queued there, not before: a packet that the
+//! buffer refuses changes nothing. On the chip the map is written ahead of the traffic manager.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -39,7 +40,7 @@ use crate::mark::{Cx, PortInfo, Queues};
 use crate::{MAX_QUEUES, Pkt};
 
 choices! {
-    /// How flows are remembered and counted.
+    /// Memory and count of flows.
     #[non_exhaustive]
     pub enum Tables {
         /// Each active flow by its own id, as in the simulations (section IV-B).
@@ -50,30 +51,30 @@ choices! {
 }
 
 choices! {
-    /// When the hardware flow map forgets a flow.
+    /// Event at which the hardware flow map forgets a flow.
     #[non_exhaustive]
     pub enum Release {
-        /// After a period without a packet (section VII-B). Packets can be reordered if they wait
-        /// longer than that.
+        /// The end of a period without a packet (section VII-B). Packets that wait longer than that
+        /// can be reordered.
         Idle = "idle",
-        /// When the last packet leaves its queue (section IV-B).
+        /// The departure of the last packet from its queue (section IV-B).
         QueueEmpty = "queue-empty",
     }
 }
 
 choices! {
-    /// Whether the arriving packet is part of what its flow has passed.
+    /// Whether the arriving packet counts towards the bytes that its flow has passed.
     #[non_exhaustive]
     pub enum PassCount {
-        /// The bytes before it, as the comment in algorithm 1 can be read.
+        /// Only the bytes before it, as the comment in algorithm 1 can be read.
         BeforeArrival = "before-arrival",
-        /// Those bytes and its own: with a limit of two packets two pass, as in figure 8.
+        /// Those bytes and its own: with a limit of two packets, two pass, as in figure 8.
         WithArrival = "with-arrival",
     }
 }
 
 impl Tables {
-    /// Entries of the hardware's flow map with `each` for each queue, a power of two in all.
+    /// Entries of the hardware flow map with `each` for each queue, rounded up to a power of two.
     pub(in crate::mark) fn map_entries(self, each: u32, queues: u8) -> u64 {
         match self {
             Self::Exact => 0,
@@ -82,7 +83,7 @@ impl Tables {
     }
 }
 
-/// What a queue map is made of: the settings that `DiffEcn` and `PerFlowTcn` have in common.
+/// Settings of a queue map, shared by `DiffEcn` and `PerFlowTcn`.
 #[derive(Clone, Debug)]
 pub(in crate::mark) struct Options {
     pub(in crate::mark) tables: Tables,
@@ -99,7 +100,7 @@ pub(in crate::mark) struct Options {
 }
 
 impl Options {
-    /// Flows remembered exactly, and what [`super::Config`] has as default.
+    /// Exact memory of flows, and otherwise the defaults of [`super::Config`].
     pub(in crate::mark) const fn plain() -> Self {
         Self {
             tables: Tables::Exact,
@@ -117,7 +118,7 @@ impl Options {
     }
 }
 
-/// Which queue each flow's packets go to.
+/// Map from flows to the queues of their packets.
 #[derive(Clone, Debug)]
 pub(in crate::mark) struct QueueMap {
     /// One bit for each ordinary queue that is empty.
@@ -128,18 +129,18 @@ pub(in crate::mark) struct QueueMap {
     pass_count: PassCount,
     pass_limit: u32,
     memory: Memory,
-    /// What the ingress knows of the queues, where that is not always true.
+    /// Queue lengths known to the ingress, if they can be outdated.
     view: Option<Box<View>>,
 }
 
-/// The lengths of the queues as they were.
+/// Queue lengths at the last update.
 #[derive(Clone, Debug)]
 struct View {
-    /// They are taken anew with the arrival of every so many packets,
+    /// Number of arrivals after which they are updated,
     every: u32,
-    /// but not before so much time has passed.
+    /// but not before this much time has passed.
     after: Span,
-    /// Packets that have arrived since, and when they were taken; `None` before the first packet.
+    /// Packets that arrived since the last update, and its time; `None` before the first packet.
     taken: Option<(u32, Time)>,
     bytes: Box<[u32]>,
     /// One bit for each queue that was empty.
@@ -155,7 +156,8 @@ enum Memory {
 impl QueueMap {
     pub(in crate::mark) fn new(options: &Options, port: &PortInfo) -> Result<Self, ConfigError> {
         if !(2..=MAX_QUEUES).contains(&port.queues) {
-            let allowed = alloc::format!("2 to {MAX_QUEUES}: one set aside, the others ordinary");
+            let allowed =
+                alloc::format!("2 to {MAX_QUEUES}: one high-priority queue, the others ordinary");
             return Err(ConfigError::out_of_range("queues", port.queues, allowed));
         }
         if options.priority_queue >= port.queues {
@@ -189,8 +191,7 @@ impl QueueMap {
         })
     }
 
-    /// The queue for an arriving packet. Changes nothing of the mapping: the packet may still be
-    /// dropped.
+    /// Queue for an arriving packet. Does not change the mapping: the packet may still be dropped.
     #[inline]
     pub(in crate::mark) fn assign(
         &mut self,
@@ -212,7 +213,7 @@ impl QueueMap {
         }
     }
 
-    /// Notes that a packet was queued.
+    /// Records a queued packet.
     #[inline]
     pub(in crate::mark) fn on_queued(&mut self, cx: &Cx) {
         let (flow, queue) = (cx.pkt.flow, cx.queue);
@@ -224,7 +225,7 @@ impl QueueMap {
         }
     }
 
-    /// Notes that a packet left its queue.
+    /// Records a packet that left its queue.
     #[inline]
     pub(in crate::mark) fn on_departed(&mut self, cx: &Cx) {
         let emptied = cx.queue_packets == 0;
@@ -238,7 +239,8 @@ impl QueueMap {
         }
     }
 
-    /// The number of flows that have packets queued. The hardware map does not know.
+    /// Number of flows that have packets queued. `None` with the hardware map, which does not count
+    /// them.
     #[inline]
     pub(in crate::mark) const fn active_flows(&self) -> Option<u32> {
         match &self.memory {
@@ -280,10 +282,10 @@ impl QueueMap {
 }
 
 impl View {
-    /// `None` for one that is always up to date.
+    /// Creates the view; `None` if lengths are always up to date.
     fn new(options: &Options, queues: u8) -> Result<Option<Self>, ConfigError> {
         if options.update_packets == 0 {
-            let allowed = "1 or more packets; 1 is with each";
+            let allowed = "1 or more packets; 1 updates with each packet";
             return Err(ConfigError::out_of_range("update_packets", 0, allowed));
         }
         if options.update_packets == 1 && options.update_time == Span::ZERO {
@@ -317,7 +319,7 @@ impl View {
     }
 }
 
-/// Refuses a scheduler under which a flow that leaves the high-priority queue would be reordered.
+/// Refuses a scheduler that would reorder a flow which leaves the high-priority queue.
 fn check_first(priority_queue: u8, port: &PortInfo) -> Result<(), ConfigError> {
     match port.first {
         Some(first) if first.0 == priority_queue => Ok(()),
@@ -329,7 +331,7 @@ fn check_first(priority_queue: u8, port: &PortInfo) -> Result<(), ConfigError> {
         None => Err(ConfigError::out_of_range(
             "scheduler",
             port.scheduler,
-            "one that serves a queue strictly first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp",
+            "a scheduler that serves one queue strictly first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp",
         )),
     }
 }
@@ -337,7 +339,8 @@ fn check_first(priority_queue: u8, port: &PortInfo) -> Result<(), ConfigError> {
 impl Memory {
     fn new(options: &Options, queues: u8) -> Result<Self, ConfigError> {
         if options.tables == Tables::Exact {
-            // Twice as many slots as queues: full when each queue has its flow.
+            // Twice as many slots as queues, so that the table is at its limit when each queue has
+            // its flow.
             return Ok(Self::Exact(FlowTable::new(bits_for(u32::from(queues) * 2))));
         }
         if !(1..=MAX_MAP_ENTRIES).contains(&options.map_entries) {
@@ -361,15 +364,15 @@ impl Memory {
     }
 }
 
-/// Entries of the hardware map for each queue: with 128 queues, 2^23 entries in all.
+/// Most entries of the hardware map for each queue: with 128 queues, 2^23 entries in all.
 const MAX_MAP_ENTRIES: u32 = 1 << 16;
 
-/// The fewest bits that number `entries` things.
+/// Smallest number of bits that can number `entries` entries.
 pub(super) const fn bits_for(entries: u32) -> u32 {
     entries.next_power_of_two().trailing_zeros()
 }
 
-/// The queue's bit in a map of queues, of which there are at most as many as bits.
+/// The queue's bit in a map of queues, which has a bit for each possible queue.
 #[inline]
 const fn bit(queue: QueueId) -> u128 {
     1_u128.wrapping_shl(queue.0 as u32)

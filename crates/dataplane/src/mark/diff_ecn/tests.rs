@@ -21,7 +21,7 @@ struct Rig {
 
 impl Rig {
     fn new(queues: u8, limit: u64, config: &Config) -> Self {
-        // One strict queue, the default, over the others with a quantum of one packet.
+        // One strict queue, the default, above the others with a quantum of one packet.
         let quanta = vec![1500; usize::from(queues) - 1];
         let scheduler = Layered::new(&layered::Config {
             inner: dwrr::Config { quanta },
@@ -42,7 +42,7 @@ impl Rig {
         let pkt = Pkt { len, flow: FlowId(flow), ecn: Ecn::Ect0, ..Pkt::default() };
         self.sent += 1;
         let id = PktId(self.sent);
-        // The proposed queue plays no part.
+        // The proposed queue is ignored.
         let proposed = QueueId(99);
         self.port
             .enqueue(id, pkt, proposed, self.now, &mut self.buffer)
@@ -110,11 +110,11 @@ fn the_high_priority_queue_may_be_any_queue() {
 }
 
 #[test]
-fn a_flow_that_left_the_high_priority_queue_is_new() {
+fn a_flow_that_drained_the_high_priority_queue_is_new() {
     for config in both_tables() {
         let mut rig = Rig::new(3, PLENTY, &config);
         assert_eq!(rig.queue([1, 2, 2, 3, 3]), [1, 2, 2, 0, 0]);
-        // No ordinary queue is served, and so none empties, while flow 3 has packets here.
+        // While flow 3 has packets here, no ordinary queue is served, so none empties.
         assert_eq!([rig.take(), rig.take()], [3, 3]);
         assert_eq!(rig.take(), 1);
         assert_eq!(rig.queue([3, 3]), [1, 1]);
@@ -138,11 +138,11 @@ fn probing_moves_a_flow_whose_packets_still_wait_in_the_high_priority_queue() {
         assert_eq!(port.arrive(&mut scheme, 3), 2, "an ordinary queue is kept");
         assert_eq!(port.arrive(&mut scheme, 4), 1);
         assert_eq!(port.arrive(&mut scheme, 5), 0);
-        assert_eq!(port.arrive(&mut scheme, 3), 2, "no way back");
+        assert_eq!(port.arrive(&mut scheme, 3), 2, "an ordinary queue is kept");
     }
 }
 
-/// The packets in each queue, all of 1500 bytes, with departures in any order.
+/// Packets in each queue, all of 1500 bytes, with departures in any order.
 struct Held([u32; 3]);
 
 impl Held {
@@ -195,9 +195,9 @@ fn past_its_limit_a_flow_moves_to_the_shortest_queue() {
         // Ten packets of 1500 bytes pass; the eleventh goes to queue 2, the shortest.
         assert_eq!(rig.queue([4; 10]), [0; 10]);
         assert_eq!(rig.queue([4]), [2]);
-        // It is remembered: queue 2 is not the shortest any more.
+        // The move is remembered: queue 2 is no longer the shortest.
         assert_eq!(rig.queue([4, 4]), [2, 2]);
-        // Another flow has a limit of its own, and of equally short queues takes the lowest.
+        // Another flow has its own limit, and takes the lowest of equally short queues.
         assert_eq!(rig.queue([5; 10]), [0; 10]);
         assert_eq!(rig.queue([5, 5]), [1, 1]);
         assert_eq!(rig.queue([6; 11])[10], 3);
@@ -205,7 +205,7 @@ fn past_its_limit_a_flow_moves_to_the_shortest_queue() {
 }
 
 #[test]
-fn the_limit_is_met_and_not_exceeded_by_a_byte() {
+fn the_limit_is_reached_but_not_exceeded() {
     let queues = |pass_count, limit| {
         let config = Config { pass_count, pass_limit: Size::Bytes(Bytes(limit)), ..config() };
         let mut rig = Rig::new(2, PLENTY, &config);
@@ -246,7 +246,7 @@ fn a_dropped_packet_changes_nothing() {
 #[test]
 fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
     let mut used_high = 0;
-    // With lengths that are up to date, and with such as are up to 20 packets or 3 µs old.
+    // With lengths that are up to date, and with lengths up to 20 packets or 3 µs old.
     for (stream, tables, update_packets, update_time) in [
         (0, Tables::Exact, 1, Span::ZERO),
         (1, Tables::Hardware, 1, Span::ZERO),
@@ -290,7 +290,7 @@ fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
 }
 
 #[test]
-fn with_a_queue_for_each_flow_both_tables_map_alike() {
+fn both_tables_map_alike_with_a_queue_for_each_flow() {
     let [exact, hardware] = both_tables();
     let mut rigs = [exact, hardware].map(|config| Rig::new(8, 100_000, &config));
     let mut rng = Rng::new(6, 0);
@@ -317,7 +317,7 @@ fn after_an_idle_period_a_flow_is_new_and_before_it_shares_a_taken_queue() {
         let mut rig = Rig::new(4, PLENTY, &config);
         assert_eq!(rig.queue([1]), [1]);
         assert_eq!(rig.take(), 1);
-        // Queue 1 is empty, so flow 2 is given it.
+        // Queue 1 is empty, so flow 2 gets it.
         assert_eq!(rig.queue([2]), [1]);
         rig.now += idle;
         rig.queue([1])
@@ -337,7 +337,7 @@ fn reported(config: &Config, queues: u8, flows: u32) -> Vec<u32> {
         threshold(&rig)
     };
     let reported: Vec<u32> = (0..flows).map(with).collect();
-    assert_eq!(none, reported[0], "no flows count as one");
+    assert_eq!(none, reported[0], "zero flows count as one");
     reported
 }
 
@@ -384,7 +384,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
         });
         assert_eq!(verdicts, [MarkDecision::Pass, MarkDecision::Pass, mark, mark]);
     }
-    // The sum of the length and the packet exceeds 32 bits and is still a sum.
+    // The sum of the length and the packet exceeds 32 bits and must not wrap.
     let mut scheme = DiffEcn::new(&config(), &port_info(4)).unwrap();
     let full = Cx { queue_bytes: u32::MAX, ..cx() };
     assert_eq!(scheme.on_dequeue(&full, Span::ZERO), mark);
@@ -402,7 +402,7 @@ fn the_departing_flow_counts_even_with_its_last_packet() {
     assert_eq!((marks(&rig), rig.flows()), (1, 1));
     rig.take();
     assert_eq!((marks(&rig), rig.flows()), (1, 0));
-    // The high-priority queue is marked by the same test: three flows, 1333 bytes each.
+    // The high-priority queue has the same test: three flows, 1333 bytes each.
     let mut rig = Rig::new(3, PLENTY, &config);
     for (flow, len) in [(1, 64), (2, 64), (3, 1334), (4, 64)] {
         rig.offer(flow, len).unwrap();
@@ -425,7 +425,7 @@ fn the_hardware_count_sets_the_threshold() {
         rig.take();
         seen.push((rig.flows(), threshold(&rig)));
     }
-    // Flows count although none has a packet queued; beyond four queues the threshold stays.
+    // Flows count although no packet is queued; beyond four queues the threshold does not change.
     let expected = [(1, 40_800), (2, 20_400), (3, 13_600), (4, 10_200), (5, 10_200), (6, 10_200)];
     assert_eq!(seen, expected);
     // 285 µs later the next period begins; its first packet is not counted.
@@ -441,8 +441,8 @@ fn the_hardware_count_sets_the_threshold() {
     assert_eq!((rig.flows(), threshold(&rig)), (2, 20_400));
 }
 
-/// The order in which the packets of one flow leave a port under `scheduler`, if the scheme accepts
-/// it: fourteen of them, sent while the other queues are taken.
+/// Order in which fourteen packets of one flow leave a port under `scheduler`, sent while the other
+/// queues are taken; or the scheme's refusal.
 fn order_of_a_flow(scheduler: &str, settings: &[(&str, &str)]) -> Result<Vec<u32>, ConfigError> {
     let mut scheduling = sched::Config::named(scheduler).unwrap();
     for (field, text) in settings {
@@ -455,7 +455,7 @@ fn order_of_a_flow(scheduler: &str, settings: &[(&str, &str)]) -> Result<Vec<u32
         let pkt = Pkt {
             len: 1500,
             flow: FlowId(flow),
-            // Less and less is left of each flow.
+            // Each flow has less and less left to send.
             rank: u64::from(100 - id),
             ..Pkt::default()
         };
@@ -573,7 +573,7 @@ fn impossible_parameters_are_named() {
         assert_eq!(refused(field, good, 4), None, "{field} = {good}");
         assert_eq!(refused(field, bad, 4), Some(named), "{field} = {bad}");
     }
-    // What the exact tables do not use is not checked.
+    // Values that the exact tables do not use are not checked.
     let exact = Config { period: Ratio::ZERO, map_entries: 0, count_registers: 0, ..config() };
     assert!(DiffEcn::new(&exact, &port_info(4)).is_ok());
     let derived = Config { threshold: None, lambda: Some(Ratio::ZERO), ..config() };

@@ -1,17 +1,17 @@
-//! ECN♯: mark on dequeue when the sojourn time exceeds a high threshold, and now and then while it
+//! ECN♯: marks on dequeue when the sojourn time exceeds a high threshold, and occasionally while it
 //! has stayed at or above a low one for an interval.
 //!
 //! Zhang et al., "Enabling ECN for Datacenter Networks With RTT Variations", CoNEXT 2019 and IEEE
 //! Transactions on Cloud Computing 2022, sections 3 and 4. The instantaneous part tames bursts, the
 //! persistent part (Algorithm 1) drains queues that only flows with short round trips can build.
 //!
-//! The authors' simulator has another law than the paper; see [`Law`]. Section 3.5 describes a form
-//! with the queue length as the signal and one with probabilistic instantaneous marks; both are
-//! options. Section 4 puts the scheme on a Tofino chip; see [`tofino`].
+//! The law of the authors' simulator differs from the paper's; see [`Law`]. Section 3.5 describes a
+//! form with the queue length as the signal and one with probabilistic instantaneous marks; both
+//! are options. Section 4 puts the scheme on a Tofino chip; see [`tofino`].
 //!
-//! Differs from the paper: "above the target" and "marking" are phases, not a time that may be zero
-//! and a flag. They mean the same, but time zero is a time like any other. Where Algorithm 1
-//! returns nothing (in the marking state, detected, not yet due), the packet passes.
+//! Differs from the paper: "above the target" and "marking" are phases, where the paper has a time
+//! that may be zero and a flag. The meaning is the same, but time zero is a valid time. Where
+//! Algorithm 1 returns nothing (in the marking state, detected, not yet due), the packet passes.
 
 pub mod tofino;
 
@@ -25,7 +25,7 @@ use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 
 choices! {
-    /// What computes the persistent part.
+    /// Arithmetic of the persistent part.
     #[non_exhaustive]
     pub enum Arithmetic {
         /// Picoseconds and true division.
@@ -36,26 +36,26 @@ choices! {
 }
 
 choices! {
-    /// When the next mark of the persistent part is due.
+    /// Due time of the next mark of the persistent part.
     #[non_exhaustive]
     pub enum Law {
-        /// At or after `marking_next`; the one after it `pst_interval / √count` from now (the
-        /// authors' simulator).
+        /// At or after `marking_next`; the following mark is due `pst_interval / √count` from now
+        /// (the authors' simulator).
         Ns3 = "ns3",
-        /// Strictly after `marking_next`; the one after it `pst_interval / count` later than that
-        /// (Algorithm 1 and the Tofino prototype).
+        /// Strictly after `marking_next`; the following mark is due `pst_interval / count` after
+        /// that (Algorithm 1 and the Tofino prototype).
         Paper = "paper",
     }
 }
 
 choices! {
-    /// What is compared with the targets.
+    /// Signal that is compared with the targets.
     #[non_exhaustive]
     pub enum Signal {
-        /// Bytes left in the queue behind the packet, with targets times the port's rate
+        /// Bytes left in the queue behind the packet; the targets are multiplied by the port's rate
         /// (section 3.5).
         QueueLength = "queue-length",
-        /// The time that the packet waited.
+        /// Sojourn time of the packet.
         Sojourn = "sojourn",
     }
 }
@@ -66,39 +66,40 @@ settings! {
         "schemes/ecn-sharp.md")]
     pub struct Config {
         /// Mark every packet strictly above this (`ins_target`), or `none` for λ × `rtt` (section
-        /// 3.4). The default is that of the testbed (section 5.2).
+        /// 3.4). The default is from the testbed (section 5.2).
         #[is(threshold)]
         pub ins_target: Option<Span> = Some(Span::from_us(200)),
         /// A packet strictly below this ends a persistent queue (`pst_target`), or `none` for λ ×
-        /// `mean_rtt`, the least that is advised (section 3.4). The default is that of the testbed
-        /// (section 5.2).
+        /// `mean_rtt`, the smallest recommended value (section 3.4). The default is from the
+        /// testbed (section 5.2).
         #[is(threshold)]
         pub pst_target: Option<Span> = Some(Span::from_us(85)),
-        /// How long a queue must persist before it is marked, and the distance of the first two
-        /// marks (`pst_interval`), or `none` for `rtt` (section 3.4). The default is that of the
+        /// Time for which a queue must persist before it is marked, and the distance of the first
+        /// two marks (`pst_interval`), or `none` for `rtt` (section 3.4). The default is from the
         /// testbed (section 5.2).
         pub pst_interval: Option<Span> = Some(Span::from_us(200)),
-        /// A high percentile of the base round-trip times, such as the 90th, for what is derived.
-        /// The default is the 90th of the testbed, where it makes 250 KB at 10 Gb/s (section 2.3).
+        /// A high percentile of the base round-trip times, such as the 90th, for derived values.
+        /// The default is the 90th percentile of the testbed, which gives 250 KB at 10 Gb/s
+        /// (section 2.3).
         pub rtt: Span = Span::from_us(200),
-        /// The mean of the base round-trip times, for what is derived. The default is what the
-        /// testbed's target of 85 µs is made of (section 5.2).
+        /// Mean of the base round-trip times, for derived values. The default gives the testbed's
+        /// target of 85 µs (section 5.2).
         pub mean_rtt: Span = Span::from_us(85),
-        /// The factor of derived targets (`λ`), which belongs to the congestion control: 1 for ECN*
+        /// Factor of derived targets (`λ`), which depends on the congestion control: 1 for ECN*
         /// (section 2.1).
         pub lambda: Ratio = Ratio::ONE,
-        /// Mark with a rising probability from here to `ins_target` (section 3.5, for DCQCN), or
-        /// `none` for a single step.
+        /// Mark with a rising probability from this value to `ins_target` (section 3.5, for DCQCN),
+        /// or `none` for a single step.
         #[is(threshold)]
         pub ins_min_target: Option<Span> = None,
         /// The probability that the rise reaches at `ins_target` (section 3.5: 1). Not used by a
         /// step.
         pub max_probability: Ratio = Ratio::ONE,
-        /// When the next mark of the persistent part is due.
+        /// Due time of the next mark of the persistent part.
         pub law: Law = Law::Paper,
-        /// What is compared with the targets.
+        /// Signal that is compared with the targets.
         pub signal: Signal = Signal::Sojourn,
-        /// What computes the persistent part.
+        /// Arithmetic of the persistent part.
         pub arithmetic: Arithmetic = Arithmetic::Exact,
     }
 }
@@ -109,12 +110,12 @@ pub struct EcnSharp {
     /// Targets, in units of the measure.
     ins_target: u64,
     pst_target: u64,
-    /// The rise of the probability below `ins_target`, if there is one.
+    /// Rise of the probability below `ins_target`, if configured.
     rise: Option<Box<(Ramp, Rng)>>,
     machine: Machine,
 }
 
-/// What the signal is counted in.
+/// Unit of the signal.
 #[derive(Clone, Copy, Debug)]
 enum Measure {
     /// Bytes behind the packet.
@@ -125,7 +126,7 @@ enum Measure {
     Ticks,
 }
 
-/// What runs the persistent part. The measure stands in the room beside the tag.
+/// Implementation of the persistent part. The measure fits in the padding beside the tag.
 #[derive(Clone, Debug)]
 enum Machine {
     Exact(Measure, Box<Exact>),
@@ -139,19 +140,21 @@ struct Exact {
     queues: Box<[Phase]>,
 }
 
-/// Where a queue stands since its last packet below the target.
+/// State of a queue since its last packet below the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// That packet was the last one.
+    /// The last packet was below the target.
     Below,
-    /// All packets since were above. It is persistent once a packet leaves strictly after `until`.
+    /// All packets since have been above it. The queue is persistent once a packet leaves strictly
+    /// after `until`.
     Above { until: Time },
-    /// The queue is persistent; `count` packets have been marked, the next is due at `next`.
+    /// The queue is persistent: `count` packets have been marked, and the next mark is due at
+    /// `next`.
     Marking { next: Time, count: u32 },
 }
 
 impl EcnSharp {
-    /// ECN♯ with these parameters.
+    /// Builds ECN♯ with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let derived = |rtt| config.lambda.of_span(rtt);
         let ins_target = config.ins_target.unwrap_or(derived(config.rtt));
@@ -168,7 +171,8 @@ impl EcnSharp {
             Measure::Ticks => tofino::ticks(target.as_ps()),
         };
         let pst_target = match measure {
-            // Whole bytes are below a broken target exactly if they are below the next whole one.
+            // Whole bytes are below a fractional target if and only if they are below the next
+            // whole one.
             Measure::Bytes => bytes_rounded_up(port.rate, pst_target),
             Measure::Picoseconds | Measure::Ticks => down(pst_target),
         };
@@ -188,7 +192,7 @@ impl EcnSharp {
                 Machine::Exact(measure, Box::new(exact))
             }
             Arithmetic::Tofino if config.law == Law::Ns3 => {
-                let allowed = "paper: the chip has no square root";
+                let allowed = "paper, because the chip has no square root";
                 return Err(ConfigError::out_of_range("law", "ns3", allowed));
             }
             Arithmetic::Tofino => {
@@ -212,8 +216,8 @@ impl Marker for EcnSharp {
             None => level > self.ins_target,
             Some(rise) => hit(rise, level),
         };
-        // The persistent part sees every packet, also those that are marked already and those that
-        // cannot be.
+        // The persistent part sees every packet, also packets already marked and packets that
+        // cannot be marked.
         let is_below = level < self.pst_target;
         let persistent = match &mut self.machine {
             Machine::Exact(_, exact) => exact.mark(cx, is_below),
@@ -292,7 +296,7 @@ impl Exact {
     }
 }
 
-/// `span` / √`count`, rounded down. The count is not zero.
+/// `span` / √`count`, rounded down. The count must not be zero.
 #[cold]
 fn over_sqrt(span: Span, count: u32) -> Span {
     let square = u128::from(span.as_ps()) * u128::from(span.as_ps());
@@ -300,7 +304,7 @@ fn over_sqrt(span: Span, count: u32) -> Span {
     Span::from_ps((square / u128::from(count)).isqrt() as u64)
 }
 
-/// Bytes that pass in `span`, rounded up; saturates.
+/// Bytes sent in `span`, rounded up; saturates.
 fn bytes_rounded_up(rate: Rate, span: Span) -> u64 {
     let bytes = (u128::from(span.as_ps()) * u128::from(rate.as_bps())).div_ceil(8_000_000_000_000);
     u64::try_from(bytes).unwrap_or(u64::MAX)

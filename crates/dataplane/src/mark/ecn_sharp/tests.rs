@@ -40,7 +40,7 @@ fn the_instantaneous_part_marks_strictly_above_its_target() {
 }
 
 #[test]
-fn what_is_not_given_is_derived_from_round_trip_times() {
+fn missing_targets_are_derived_from_round_trip_times() {
     let mut config = Config {
         ins_target: None,
         pst_target: None,
@@ -61,7 +61,7 @@ fn what_is_not_given_is_derived_from_round_trip_times() {
     };
     let found = [(49, 221), (50, 220), (50, 221)].map(|(us, after)| persistent(&config, us, after));
     assert_eq!(found, [false, false, true]);
-    // Derived from the defaults, they are those that the testbed has.
+    // Derived from the defaults, the targets equal the testbed's.
     config = Config { ins_target: None, pst_target: None, pst_interval: None, ..Config::default() };
     assert_eq!([200, 201].map(|us| instantaneous(&config, us)), [false, true]);
     let found = [(84, 201), (85, 200), (85, 201)].map(|(us, after)| persistent(&config, us, after));
@@ -70,7 +70,7 @@ fn what_is_not_given_is_derived_from_round_trip_times() {
 
 #[test]
 fn a_draw_that_equals_the_probability_does_not_mark() {
-    // Over 2^32 the probability rises by 2^−32 with each.
+    // Over a range of 2^32 the probability rises by 2^−32 per unit.
     let ramp = Ramp::new(("low", 0), 1 << 32, ("probability", Ratio::ONE)).unwrap();
     let drawn = u64::from(Rng::new(1, 1).next_u32());
     let marked = [drawn, drawn + 1].map(|level| hit(&mut (ramp.clone(), Rng::new(1, 1)), level));
@@ -119,7 +119,7 @@ fn the_papers_law_divides_by_the_count_from_the_last_schedule() {
 #[test]
 fn the_ns3_law_divides_by_the_square_root_from_now() {
     let mut scheme = marking(Law::Ns3);
-    // Due at 1401; marked at 1501, so again 141.421356 µs later, then 115.470053 µs.
+    // Due at 1401 µs; marked at 1501 µs, so again 141.421356 µs later, then 115.470053 µs.
     assert_eq!(between(&mut scheme, 1_400_999_999), PASS);
     assert_eq!(between(&mut scheme, 1_501_000_000), PERSISTENT);
     for next in [1_642_421_356, 1_757_891_409] {
@@ -142,7 +142,7 @@ fn the_tenth_gap_is_20_us_on_paper_and_63_us_in_ns3() {
             phase = exact.queues[0];
         }
         let Phase::Marking { next, count: 10 } = phase else { panic!("{phase:?}") };
-        // From now, or from the last schedule a picosecond before.
+        // From now, or from the last due time a picosecond before.
         let last = now - u64::from(law == Law::Paper);
         assert_eq!(next.as_ps() - last, ps);
     }
@@ -155,17 +155,17 @@ fn a_new_episode_starts_at_a_count_of_one() {
     assert_eq!(scheme.on_dequeue(&at(1_403_000_000), Span::ZERO), PASS);
     assert_eq!(between(&mut scheme, 1_503_000_000), PASS);
     assert_eq!(between(&mut scheme, 1_704_000_000), PERSISTENT);
-    // A whole interval again.
+    // Another whole interval.
     assert_eq!(between(&mut scheme, 1_904_000_000), PASS);
     assert_eq!(between(&mut scheme, 1_904_000_001), PERSISTENT);
 }
 
 #[test]
-fn packets_that_are_marked_already_or_cannot_be_run_the_persistent_part() {
+fn marked_and_unmarkable_packets_advance_the_persistent_part() {
     let mut scheme = ecn_sharp(&Config::default());
     let not_capable = |ps| Cx { pkt: Pkt { ecn: Ecn::NotEct, ..cx().pkt }, ..at(ps) };
     assert_eq!(scheme.on_dequeue(&at(1_000_000_000), Span::from_us(300)), SOJOURN);
-    // Both parts ask: the instantaneous one counts, and the persistent one takes its mark.
+    // Both parts mark: the instantaneous mark counts, and the persistent one is used up.
     assert_eq!(scheme.on_dequeue(&at(1_201_000_000), Span::from_us(300)), SOJOURN);
     assert_eq!(between(&mut scheme, 1_401_000_000), PASS);
     assert_eq!(scheme.on_dequeue(&not_capable(1_401_000_001), Span::from_us(100)), PERSISTENT);
@@ -191,7 +191,7 @@ fn queues_do_not_share_state_and_unknown_ones_only_see_the_instantaneous_part() 
 
 #[test]
 fn the_queue_length_may_be_the_signal() {
-    // At 10 Gb/s: 200 µs = 250 KB, 85 µs = 106.25 KB, without the packet that leaves.
+    // At 10 Gb/s: 200 µs = 250 KB, 85 µs = 106.25 KB, without the departing packet.
     let config = Config { signal: Signal::QueueLength, ..Config::default() };
     let decide = |scheme: &mut EcnSharp, us: u64, queue_bytes| {
         let cx = Cx { queue_bytes, ..at(us * 1_000_000) };
@@ -207,7 +207,7 @@ fn the_queue_length_may_be_the_signal() {
         decide(&mut scheme, 1100, bytes);
         assert_eq!(decide(&mut scheme, 1201, 200_000), verdict, "{bytes}");
     }
-    // A broken target of 106250.8 bytes: 106250 are below, 106251 are not.
+    // A fractional target of 106250.8 bytes: 106250 are below, 106251 are not.
     let config = Config { pst_target: Some(Span::from_ps(85_000_640)), ..config };
     for (bytes, verdict) in [(106_250, PASS), (106_251, PERSISTENT)] {
         let mut scheme = ecn_sharp(&config);
@@ -277,7 +277,7 @@ fn tofino_marks_like_the_paper_within_the_error_of_its_division() {
     let (exact, tofino) = (run(Arithmetic::Exact), run(Arithmetic::Tofino));
     assert_eq!([exact.len(), tofino.len()], [40, 40]);
     for (marks, (exact, tofino)) in (0..).zip(exact.into_iter().zip(tofino)) {
-        // Each distance loses a tick at most, an interval or a packet may start one late.
+        // Each distance loses a tick at most; an interval or a packet may start one tick late.
         let earliest = exact - marks - 2;
         let latest = exact + (exact - 1000) / 7 + 2;
         assert!((earliest..=latest).contains(&tofino), "{marks}: {exact} {tofino}");

@@ -4,24 +4,23 @@ use tidegate_units::{Ratio, Span};
 
 use super::Arithmetic;
 
-/// A moving average of times, in units of its arithmetic.
+/// Moving average of times, in units of its arithmetic.
 #[derive(Clone, Debug)]
 pub(super) struct Average {
     arithmetic: Arithmetic,
-    /// The weight of the old value, which is below one, in units of 2^−[`bits`];
-    /// rounded down.
+    /// Weight of the old value, below one, in units of 2^−[`bits`]; rounded down.
     weight: u32,
 }
 
 /// One idle slot, as a number of slots with 32 bits after the point.
 pub(super) const ONE_SLOT: u128 = 1 << 32;
 
-/// How often `slot` goes into `span`, rounded down.
+/// Number of whole slots in `span`.
 pub(super) const fn whole_slots(span: Span, slot: Span) -> u64 {
     span.as_ps() / slot.as_ps()
 }
 
-/// How often `slot` goes into `span`, with 32 bits after the point; rounded down.
+/// Number of slots in `span`, with 32 fractional bits; rounded down.
 pub(super) fn slots(span: Span, slot: Span) -> u128 {
     (u128::from(span.as_ps()) << 32) / u128::from(slot.as_ps())
 }
@@ -42,12 +41,12 @@ impl Average {
         let bits = bits(self.arithmetic);
         let rest = (1 << bits) - u64::from(self.weight);
         let sum = u128::from(old) * u128::from(self.weight) + u128::from(sample) * u128::from(rest);
-        // The weights add up to one, so this is no more than the larger of the two.
+        // The weights add up to one, so the result is at most the larger of the two.
         (sum >> bits) as u64
     }
 
-    /// `old` times the weight to the power of `exponent`, which has 32 bits after the point;
-    /// rounded down.
+    /// `old` times the weight to the power of `exponent`, which has 32 fractional bits; rounded
+    /// down.
     pub(super) fn decayed(&self, old: u64, exponent: u128) -> u64 {
         if old == 0 {
             return 0;
@@ -64,7 +63,7 @@ impl Average {
         }
     }
 
-    /// Whether a round time is at least a nanosecond. Less than that counts as none.
+    /// Whether a round time is at least a nanosecond. Shorter times count as none.
     #[inline]
     pub(super) fn is_measured(&self, round: u64) -> bool {
         match self.arithmetic {
@@ -74,7 +73,7 @@ impl Average {
     }
 }
 
-/// Bits behind the point of a weight.
+/// Fractional bits of a weight.
 #[inline]
 const fn bits(arithmetic: Arithmetic) -> u32 {
     match arithmetic {
@@ -83,12 +82,12 @@ const fn bits(arithmetic: Arithmetic) -> u32 {
     }
 }
 
-/// `base` to the power of `exponent`, all with 32 bits after the point; `base` is below one. Each
+/// `base` to the power of `exponent`, all with 32 fractional bits; `base` is below one. Each
 /// multiplication and each root is rounded down.
 pub(super) fn power(base: u64, exponent: u128) -> u64 {
     let times = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 32) as u64;
     let mut result = 1 << 32;
-    // Whole part: a square for each binary digit.
+    // Integer part: a square for each binary digit.
     let (mut square, mut whole) = (base, exponent >> 32);
     while whole > 0 {
         if whole & 1 == 1 {
@@ -100,7 +99,7 @@ pub(super) fn power(base: u64, exponent: u128) -> u64 {
     // Fraction: a square root for each binary digit.
     let (mut root, mut fraction) = (base, exponent as u32);
     while fraction > 0 {
-        // Below 2^32, as `base` is.
+        // Below 2^32, because `base` is.
         root = (root << 32).isqrt();
         if fraction >> 31 == 1 {
             result = times(result, root);

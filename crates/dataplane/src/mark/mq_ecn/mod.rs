@@ -1,5 +1,5 @@
-//! MQ-ECN: mark on enqueue when the queue exceeds its share of the port's threshold, the share
-//! being the part of the link that the queue gets in a round of the scheduler.
+//! MQ-ECN: marks on enqueue when the queue exceeds its share of the port's threshold. The share is
+//! the fraction of the link that the queue gets in a round of the scheduler.
 //!
 //! Bai et al., "Enabling ECN in Multi-Service Multi-Queue Data Centers", NSDI 2016. A queue that
 //! may send `quantum` bytes per round of `T_round` has the capacity `quantum / T_round`, so its
@@ -7,12 +7,12 @@
 //! turns of all queues that share the rounds, and decays while the port is idle.
 //!
 //! Three versions have been published and no two agree. The defaults are the rules of MQ-ECN's own
-//! simulator. Those of TCN's simulator and of TCN's kernel module are options, one per difference;
-//! the page of the scheme lists which belong together.
+//! simulator. The rules of TCN's simulator and of TCN's kernel module are options, one per
+//! difference; the scheme's page lists which options belong together.
 //!
-//! Differs from the authors' code: the average is kept in fixed point (picoseconds, weights in
-//! units of 2^−32) instead of floating point. Queues that are served without rounds, such as those
-//! of strict priority in front of DWRR, have the port's threshold unless they are given their own.
+//! Differs from the authors' code: the average is in fixed point (picoseconds, weights in units of
+//! 2^−32) instead of floating point. Queues served without rounds, such as the strict-priority
+//! queues before DWRR, have the port's threshold unless they are given their own.
 
 mod average;
 mod service;
@@ -31,102 +31,103 @@ use super::{Cx, MarkDecision, Marker, PortInfo};
 use crate::Rule;
 use crate::sched::{Turn, TurnEvent};
 
-/// Bytes of a full packet, in which thresholds and idle slots are counted.
+/// Bytes of a full packet, the unit of thresholds and idle slots.
 const PACKET: u32 = 1500;
 
 choices! {
-    /// In what numbers the round time is averaged and turned into a rate.
+    /// Arithmetic of the average round time and of the rate derived from it.
     #[non_exhaustive]
     pub enum Arithmetic {
         /// Picoseconds, and weights in units of 2^−32.
         Exact = "exact",
         /// Whole nanoseconds, weights in units of 1/1024, and a rate of quantum · 2^33 / T_round:
-        /// 7.4 % too high, for 2^30 stands in for 10^9 (TCN's kernel module).
+        /// 7.4 % too high, because 2^30 replaces 10^9 (TCN's kernel module).
         Kernel = "kernel",
     }
 }
 
 choices! {
-    /// What the sample of a queue that empties ends with.
+    /// End of the sample of a queue that empties.
     #[non_exhaustive]
     pub enum Emptying {
         /// The end of its last packet's transmission.
         Once = "tx",
-        /// As much again after it: the transmission time counts twice (TCN's simulator).
+        /// One more transmission time after that: it counts twice (TCN's simulator).
         Twice = "double-tx",
     }
 }
 
 choices! {
-    /// How the round time decays in idle periods.
+    /// Decay of the round time in idle periods.
     #[non_exhaustive]
     pub enum IdleDecay {
-        /// When a packet comes to any queue while none of the round-based ones holds any, by
-        /// β^(idle time ÷ slot), not rounded, if that is a slot or more. The idle time counts from
+        /// When a packet arrives at any queue while no round-based queue holds packets, by β^(idle
+        /// time ÷ slot), not rounded, if the idle time is a slot or more. The idle time counts from
         /// the start of the last packet. Each further arrival at a priority queue repeats the whole
         /// decay (TCN's simulator).
         Fractional = "fractional",
-        /// When a packet comes to a round-based queue while none of its group holds any, by one
-        /// step of the average per whole slot; after more than ten the round time is zero (TCN's
-        /// kernel module).
+        /// When a packet arrives at a round-based queue while no queue of its group holds packets,
+        /// by one step of the average per whole slot; after more than ten the round time is zero
+        /// (TCN's kernel module).
         Steps = "steps",
-        /// When a packet comes to an empty port, by β per whole slot.
+        /// When a packet arrives at an empty port, by β per whole slot.
         WholeSlots = "whole-slots",
     }
 }
 
 choices! {
-    /// When the first turn of a queue begins.
+    /// Start of a queue's first turn.
     #[non_exhaustive]
     pub enum Start {
-        /// When it becomes active, but not before the transmission of its last packet has ended.
+        /// When the queue becomes active, but not before the transmission of its last packet has
+        /// ended.
         AfterOwnPacket = "after-own-packet",
-        /// When it becomes active.
+        /// When the queue becomes active.
         Now = "now",
     }
 }
 
 choices! {
-    /// When a turn ends that leaves packets behind.
+    /// End of a turn that leaves packets behind.
     #[non_exhaustive]
     pub enum TurnEnd {
-        /// At the end of the last transmission of the group (TCN's kernel module). On a wire that
-        /// is never shaped this is the same. Not with `idle_decay = fractional`.
+        /// The end of the group's last transmission (TCN's kernel module). Without shaping this is
+        /// the same as `now`. Not with `idle_decay = fractional`.
         LastPacket = "last-packet",
-        /// When the scheduler moves on.
+        /// The moment at which the scheduler moves on.
         Now = "now",
     }
 }
 
 settings! {
     /// Parameters of MQ-ECN.
-    #[named("mq-ecn", "marks by queue length, for the rate that rounds give a queue",
+    #[named("mq-ecn", "marks by queue length, with a threshold for the queue's rate in rounds",
         "schemes/mq-ecn.md",
         "scheduler = { kind = \"dwrr\", quanta = [1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
-        /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
-        /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.
+        /// Threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have 1500
+        /// bytes. The default is from the authors' simulations at 10 Gb/s with DCTCP.
         #[is(threshold)]
         pub threshold: Size = Size::Packets(65),
-        /// The thresholds of queues that are served without rounds: one value for all of them, or
-        /// one per queue of the port, of which those of queues with rounds are not used (TCN's
+        /// Thresholds of queues that are served without rounds: one value for all of them, or one
+        /// per queue of the port, of which the entries of queues with rounds are ignored (TCN's
         /// simulator); empty for `threshold`.
         #[is(threshold)]
         pub strict_threshold: Vec<Size> = Vec::new(),
-        /// The weight of the old round time in the average (`β`; TCN, section 6).
+        /// Weight of the old round time in the average (`β`; TCN, section 6).
         pub old_weight: Ratio = THREE_QUARTERS,
-        /// The time after which an idle port has forgotten one sample (`T_idle`), or `none` for
-        /// the time of 1500 bytes at the port's rate (TCN, section 6).
+        /// Time after which an idle port has forgotten one sample (`T_idle`), or `none` for the
+        /// time of 1500 bytes at the port's rate (TCN, section 6).
         pub idle_slot: Option<Span> = None,
-        /// In what numbers the round time is averaged and turned into a rate.
+        /// Arithmetic of the average round time and of the rate derived from it.
         pub arithmetic: Arithmetic = Arithmetic::Exact,
-        /// What the sample of a queue that empties ends with.
+        /// End of the sample of a queue that empties.
         pub emptying: Emptying = Emptying::Once,
-        /// How the round time decays in idle periods.
+        /// Decay of the round time in idle periods.
         pub idle_decay: IdleDecay = IdleDecay::WholeSlots,
-        /// When the first turn of a queue begins.
+        /// Start of a queue's first turn.
         pub start: Start = Start::AfterOwnPacket,
-        /// When a turn ends that leaves packets behind.
+        /// End of a turn that leaves packets behind.
         pub turn_end: TurnEnd = TurnEnd::Now,
     }
 }
@@ -146,34 +147,34 @@ pub struct MqEcn {
 
 #[derive(Clone, Debug)]
 struct Queue {
-    /// When the turn began that is being measured; of an inactive queue, when its last packet was
-    /// off the wire.
+    /// Start of the turn being measured; for an inactive queue, the time at which its last packet
+    /// was off the wire.
     start: Time,
     service: Service,
 }
 
-/// Queues that take turns with each other.
+/// Queues that take turns.
 #[derive(Clone, Debug)]
 struct Group {
     /// `T_round`, in units of the arithmetic.
     round: u64,
-    /// When the last packet was off the wire, or, with [`IdleDecay::Fractional`], left; with
-    /// [`TurnEnd::Now`], the last that emptied a queue.
+    /// Time at which the last packet was off the wire or, with [`IdleDecay::Fractional`], left;
+    /// with [`TurnEnd::Now`], the last packet that emptied a queue.
     last: Time,
 }
 
-/// What holds for the whole port.
+/// State of the whole port.
 #[derive(Clone, Debug)]
 struct Rules {
-    /// When the port's last packet was off the wire, if the port has been empty since.
+    /// Time at which the port's last packet was off the wire, if the port has been empty since.
     idle_since: Time,
-    /// In bytes.
+    /// Threshold in bytes.
     threshold: u32,
     idle_decay: IdleDecay,
     wire: ByteTime,
     average: Average,
-    /// The threshold of a queue times the round time, per byte of its quantum: `K / C` in units of
-    /// time, with 32 bits after the point; rounded up.
+    /// Threshold of a queue times the round time, per byte of its quantum: `K / C` in units of
+    /// time, with 32 fractional bits; rounded up.
     share: u128,
     idle_slot: Span,
     emptying: Emptying,
@@ -182,7 +183,7 @@ struct Rules {
 }
 
 impl MqEcn {
-    /// MQ-ECN with these parameters. The scheduler must have rounds.
+    /// Builds MQ-ECN with these parameters. The scheduler must have rounds.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let threshold = config.threshold.in_bytes(PACKET);
         let threshold = u32::try_from(threshold)
@@ -196,7 +197,7 @@ impl MqEcn {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
         if config.idle_decay == IdleDecay::Fractional && config.turn_end == TurnEnd::LastPacket {
-            let allowed = "now, with idle_decay = fractional: no version has both";
+            let allowed = "now with idle_decay = fractional: no published version has both";
             return Err(ConfigError::out_of_range("turn_end", "last-packet", allowed));
         }
         let average = Average::new(config.arithmetic, config.old_weight);
@@ -228,7 +229,7 @@ impl MqEcn {
         })
     }
 
-    /// Lets the round times decay before the decision on an arrival, as the variant asks.
+    /// Decays the round times before the decision on an arrival, as the variant prescribes.
     #[cold]
     fn decay(&mut self, queue: QueueId, now: Time) {
         let rules = &*self.rules;
@@ -267,11 +268,12 @@ fn is_idle(queues: &[Queue], group: usize) -> bool {
 }
 
 impl Rules {
-    /// The threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
-    /// Rounded down, or, where that is no whole number, at times to the next one.
+    /// Threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
+    /// Rounded down; a value that is not whole may be rounded up to the next one.
     #[inline]
     fn share(&self, quantum: u32) -> u128 {
-        // More than 2^128 needs a link below 4 kb/s, and is far beyond any length × round time.
+        // A product above 2^128 needs a link below 4 kb/s, and is far beyond any length × round
+        // time.
         self.share.saturating_mul(u128::from(quantum)) >> 32
     }
 }
@@ -290,7 +292,7 @@ impl Marker for MqEcn {
         let hit = match queue.service {
             Service::Rounds { group, quantum, .. } => {
                 let round = self.groups[usize::from(group)].round;
-                // `length > share / round`, and the share of no queue is more than the threshold.
+                // `length > share / round`; no queue's share exceeds the threshold.
                 let above_share = rules.average.is_measured(round)
                     && u128::from(length) * u128::from(round) > rules.share(quantum);
                 above_share || length > u64::from(rules.threshold)
@@ -355,7 +357,7 @@ impl Marker for MqEcn {
                     IdleDecay::Steps | IdleDecay::WholeSlots => end,
                 };
             }
-            // A round in which it was paused is none.
+            // A round in which the queue was paused gives no sample.
             TurnEvent::Withdrawn => queue.service.set_active(false),
             TurnEvent::Skipped => queue.start = turn.now,
         }

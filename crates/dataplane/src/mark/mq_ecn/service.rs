@@ -1,4 +1,4 @@
-//! How the queues of a port are served: in rounds, or without.
+//! Service of a port's queues: in rounds, or without.
 
 use alloc::vec::Vec;
 
@@ -8,22 +8,22 @@ use super::{Config, PACKET};
 use crate::mark::PortInfo;
 use crate::mark::red::{bytes, per_queue};
 
-/// How a queue is served.
+/// Service of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     /// In turns with the other queues of its group, with a quantum of bytes for each turn.
     Rounds {
         group: u8,
         quantum: u32,
-        /// Whether it holds packets.
+        /// Whether the queue holds packets.
         is_active: bool,
     },
-    /// Without rounds, so that its threshold never moves.
+    /// Without rounds, so that the threshold is fixed.
     Strict { threshold: u32 },
 }
 
 impl Service {
-    /// How each queue of the port is served.
+    /// Service of each queue of the port.
     pub(super) fn of_queues(config: &Config, port: &PortInfo) -> Result<Vec<Self>, ConfigError> {
         let strict = match &config.strict_threshold[..] {
             [] => &[config.threshold],
@@ -42,7 +42,7 @@ impl Service {
         queues.map(service).collect()
     }
 
-    /// The queues that it takes turns with.
+    /// Group of queues that this one takes turns with.
     #[inline]
     pub(super) fn group(self) -> Option<usize> {
         match self {
@@ -51,12 +51,12 @@ impl Service {
         }
     }
 
-    /// Whether it takes turns in `group` now.
+    /// Whether the queue takes turns in `group` now.
     pub(super) fn is_active_in(self, group: usize) -> bool {
         matches!(self, Self::Rounds { is_active: true, .. }) && self.group() == Some(group)
     }
 
-    /// The queue got its first packet, or lost its last.
+    /// Records the queue's first packet, or the loss of its last one.
     #[inline]
     pub(super) const fn set_active(&mut self, holds_packets: bool) {
         if let Self::Rounds { is_active, .. } = self {
@@ -83,7 +83,7 @@ mod tests {
         Config { strict_threshold: list.to_vec(), ..Config::default() }
     }
 
-    /// How three queues are served of which the second has rounds.
+    /// Service of three queues, the second of which has rounds.
     fn services(config: &Config) -> Result<Vec<Service>, ConfigError> {
         let round = Round { group: 7, quantum: 9_000 };
         let port =
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_strict_queue_is_marked_above_its_own_threshold_whatever_the_round() {
         let mark = MarkDecision::Mark(Rule::QueueLength);
-        // Below and above the 65 packets of the port. The round leaves a tenth to the others.
+        // Below and above the port's 65 packets. The round leaves a tenth to the others.
         for packets in [4, 100] {
             let mut mq_ecn = with_round(&strict(&[Size::Packets(packets)]), 144_000_000);
             let threshold = packets * 1_500;

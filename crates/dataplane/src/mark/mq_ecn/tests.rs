@@ -176,7 +176,8 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
         assert_eq!(with_round(&Config::default(), ps).capacity(QueueId(0)), link);
     }
 
-    // A quantum of one byte at 10 Gb/s passes in 0.8 ns: the whole link until a nanosecond counts.
+    // A quantum of one byte takes 0.8 ns at 10 Gb/s: the whole link until the round reaches a
+    // nanosecond.
     let tiny = PortInfo { round: &|_| Some(Round { group: 0, quantum: 1 }), ..port_info(1) };
     let mut mq_ecn = MqEcn::new(&Config::default(), &tiny).unwrap();
     for (ps, threshold) in [(999, 97_500), (1000, 78_000)] {
@@ -230,7 +231,7 @@ fn a_first_turn_starts_after_the_queues_own_packet() {
         turn(&mut mq_ecn, 12_900, 0, TurnEvent::Ended);
         // 0.75 · 1 µs + 0.25 · 8.9 µs or 0.25 · 10.1 µs.
         assert_eq!(round_ps(&mq_ecn), ps);
-        // Later than that, both start at the arrival.
+        // From then on, both start at the arrival.
         turn(&mut mq_ecn, 12_900, 0, TurnEvent::Emptied { len: 1500 });
         let before = round_ps(&mq_ecn);
         turn(&mut mq_ecn, 20_000, 0, TurnEvent::Joined);
@@ -240,7 +241,7 @@ fn a_first_turn_starts_after_the_queues_own_packet() {
 }
 
 #[test]
-fn a_queue_that_is_skipped_starts_anew_without_a_sample() {
+fn a_skipped_queue_restarts_without_a_sample() {
     let mut mq_ecn = default();
     turn(&mut mq_ecn, 0, 0, TurnEvent::Emptied { len: 1500 });
     let before = round_ps(&mq_ecn);
@@ -372,7 +373,7 @@ fn kernel_arithmetic_overstates_the_rate() {
     });
     assert_eq!(round_ps(&mq_ecn), 7_200);
     mq_ecn.groups[0].round = 28_800;
-    // 18000 · 2^33 / 28800 = 5 Gb/s · 1.073741824, and the same of 48750 bytes.
+    // 18000 · 2^33 / 28800 = 5 Gb/s · 1.073741824, and the same fraction of 48750 bytes.
     let rate = Rate::from_bps(5_368_709_120);
     assert_eq!(mq_ecn.capacity(QueueId(0)), rate);
     assert_eq!(mq_ecn.threshold(QueueId(0)), Some(52_344));

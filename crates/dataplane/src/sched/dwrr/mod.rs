@@ -1,15 +1,15 @@
 //! DWRR: deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995).
 //!
-//! Active queues stand in a list. The one in front sends while its head packet fits its deficit,
-//! then gets a quantum and goes to the back. A queue that becomes active joins at the back with a
-//! full quantum; one that empties leaves and loses what was left of its deficit.
+//! Active queues form a list. The front queue sends while its head packet fits its deficit, then
+//! gets a quantum and goes to the back. A queue that becomes active joins at the back with a full
+//! quantum. A queue that empties leaves and loses the rest of its deficit.
 //!
 //! As in TCN's simulator and kernel module and in ECN♯'s simulator. MQ-ECN's simulator lets a queue
-//! join with nothing and grants the quantum when its turn begins: at any moment a waiting queue has
-//! one quantum less there, and the order of service and the ends of turns are the same.
+//! join with no deficit and grants the quantum when its turn begins. At any moment a waiting queue
+//! has one quantum less there; the order of service and the ends of turns are the same.
 //!
 //! Differs from the authors' code: with quanta far smaller than a packet, the rounds after the
-//! first one without a packet are taken in one step. The order of service is the same.
+//! first one without a packet are skipped in one step. The order of service is the same.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,7 +21,7 @@ use super::{Build, Pick, Round, Scheduler, Turn, TurnEvent, pass_through};
 
 settings! {
     /// Parameters of DWRR.
-    #[named("dwrr", "serves queues in turn, a quantum each, the rest carried over",
+    #[named("dwrr", "serves queues in turn, one quantum each, and carries over the rest",
         "schedulers.md#DWRR")]
     pub struct Config {
         /// Bytes each queue may send per round, one value per queue. The papers use one full
@@ -57,22 +57,22 @@ pub struct Dwrr {
     ring: Ring,
 }
 
-/// What is kept of a queue.
+/// State of a queue.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct State {
     quantum: u32,
-    /// Bytes the queue may still send in this turn, or in its next one.
+    /// Bytes that the queue may still send in this turn, or in its next one.
     deficit: u32,
     /// Bytes of the first packet.
     head: u32,
     /// The active queue behind this one.
     next: QueueId,
-    /// In groups: the ring of the group that this queue is the first of.
+    /// In groups: the ring of the group whose first queue this is.
     ring: Ring,
 }
 
-/// The list of active queues; `front` and `back` mean nothing while `active` is zero.
+/// The list of active queues; `front` and `back` are undefined while `active` is zero.
 #[derive(Clone, Copy, Debug, Default)]
 #[doc(hidden)]
 pub struct Ring {
@@ -86,7 +86,7 @@ pub struct Ring {
 #[doc(hidden)]
 pub struct Turns;
 
-/// What is kept of queues with these quanta.
+/// States of queues with these quanta.
 fn states(quanta: &[u32]) -> Result<Box<[State]>, ConfigError> {
     super::check_quanta(quanta)?;
     let state =
@@ -102,7 +102,8 @@ impl Dwrr {
 }
 
 impl Ring {
-    /// Grants every active queue the quanta of all rounds but the last before one of them can send.
+    /// Grants every active queue the quanta of all rounds except the last before one of them can
+    /// send.
     #[cold]
     fn skip_rounds(self, queues: &mut [State]) {
         let mut fewest = u32::MAX;
@@ -138,7 +139,7 @@ impl Ring {
         } else {
             queues[self.back.index()].next = queue;
         }
-        // The list is a ring, so that sending the front to the back only moves its ends.
+        // The list is a ring, so that moving the front to the back only moves its ends.
         queues[queue.index()].next = self.front;
         self.back = queue;
         self.active += 1;
@@ -190,8 +191,8 @@ impl Ring {
 }
 
 impl Ring {
-    /// Takes a queue out of the list, wherever it stands. What is left of its deficit is lost, as
-    /// that of a queue that empties.
+    /// Removes a queue from any position in the list. It loses the rest of its deficit, like a
+    /// queue that empties.
     #[cold]
     fn withdraw(
         &mut self,
@@ -220,7 +221,7 @@ impl Ring {
 impl Scheduler for Dwrr {
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
+        // At most 128, as checked by `new`.
         self.queues.len() as u8
     }
 
@@ -335,7 +336,8 @@ impl Discipline for Turns {
         now: Time,
         mut turn: impl FnMut(&Turn),
     ) -> bool {
-        // What fits the quantum is sent in the turn that begins with it, and the deficit is lost.
+        // A packet that fits the quantum is sent in the turn that begins with it, and the deficit
+        // is lost.
         let is_one_turn = len <= queues[queue.index()].quantum;
         if is_one_turn {
             for event in [TurnEvent::Joined, TurnEvent::Emptied { len }] {

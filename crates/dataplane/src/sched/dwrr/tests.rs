@@ -38,7 +38,7 @@ fn a_head_is_served_up_to_the_deficit_and_not_beyond() {
 }
 
 #[test]
-fn what_is_left_of_a_quantum_is_carried_over() {
+fn the_rest_of_a_quantum_is_carried_over() {
     let mut bench = bench(&[1500, 1500]);
     // 500 bytes are left after packet 1 and make 2000 in the second turn.
     for (id, queue, len) in [(1, 0, 1000), (2, 0, 1000), (3, 0, 1000)] {
@@ -55,7 +55,7 @@ fn a_queue_that_empties_loses_its_deficit() {
     let mut bench = bench(&[1500, 1500]);
     bench.enqueue(1, 0, 100);
     assert_eq!(bench.dequeue(), 1);
-    // It has 1500 again and not 2900: packet 3 has to wait for a turn.
+    // It has 1500 again and not 2900: packet 3 waits for another turn.
     bench.enqueue(2, 0, 1500);
     bench.enqueue(3, 0, 1400);
     bench.enqueue(4, 1, 1500);
@@ -70,7 +70,7 @@ fn turns_are_reported_in_order() {
     bench.enqueue(3, 0, 1500);
     assert_eq!(bench.turns(), ["1 joined", "0 joined"]);
     assert_eq!(bench.dequeue(), 1);
-    assert!(bench.turns().is_empty(), "a turn ends when it is next looked at");
+    assert!(bench.turns().is_empty(), "a turn ends at the next pick");
     assert_eq!(bench.dequeue(), 3);
     assert_eq!(bench.turns(), ["1 ended", "0 emptied 1500"]);
     assert_eq!(bench.dequeue(), 2);
@@ -98,7 +98,7 @@ fn each_queue_knows_its_quantum_and_all_take_turns_together() {
 }
 
 #[test]
-fn the_most_queues_can_all_need_several_rounds() {
+fn all_128_queues_can_need_several_rounds() {
     let mut bench = bench(&[1; 128]);
     for queue in 0..128 {
         bench.enqueue(u32::from(queue), queue, 3);
@@ -108,7 +108,7 @@ fn the_most_queues_can_all_need_several_rounds() {
 
 #[test]
 fn the_largest_packets_are_served_with_the_smallest_quanta() {
-    // Queue 1 gains three bytes while queue 0 gains one; 2^31 bytes each would be too much.
+    // Queue 1 gains three bytes while queue 0 gains one; 2^31 bytes each would overflow.
     let mut bench = bench(&[1, 3]);
     bench.enqueue(1, 0, 1 << 31);
     bench.enqueue(2, 1, (1 << 31) - 1);
@@ -162,7 +162,7 @@ impl Model {
 }
 
 #[test]
-fn it_serves_as_the_textbook_does_with_any_quanta() {
+fn service_order_is_the_textbook_loop_s_for_any_quanta() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed, 0);
         let quanta: Vec<u32> =

@@ -1,12 +1,12 @@
 //! A gate in front of a scheduler, for ports that are paused by class (IEEE 802.1Qbb).
 //!
-//! The scheduler sees only queues that may be served: one that is paused is withdrawn from it as if
-//! it had emptied, and comes back as if it had got its first packet when the pause ends. So each
-//! scheduler does with a paused queue what it does with an empty one: the queue neither holds up
-//! the others nor saves up service for later. Only ranks are kept: under PIFO a packet has the rank
-//! of its arrival.
+//! The scheduler sees only queues that may be served. A paused queue is withdrawn from it as if it
+//! had emptied, and returns as if it had got its first packet when the pause ends. So each
+//! scheduler treats a paused queue like an empty one: the queue neither blocks the others nor
+//! accumulates service for later. Only ranks are kept: under PIFO a packet keeps the rank of its
+//! arrival.
 //!
-//! A port that is never paused has no gate, and pays nothing for those that have.
+//! A port that is never paused has no gate and bears none of its cost.
 
 use alloc::boxed::Box;
 
@@ -19,16 +19,16 @@ use crate::{Pkt, Slot};
 #[derive(Clone, Debug)]
 pub struct Gate<S> {
     inner: S,
-    /// The queues that hold packets.
+    /// Queues that hold packets.
     waiting: QueueSet,
     paused: QueueSet,
-    /// By queue: bytes of the first packet; of a ranked one, how many packets wait. It means
-    /// nothing while the queue is empty.
+    /// By queue: bytes of the first packet or, for a ranked queue, the number of waiting packets.
+    /// Undefined while the queue is empty.
     heads: Box<[u32]>,
 }
 
 impl<S: Scheduler> Gate<S> {
-    /// A gate with all queues open.
+    /// Creates a gate with all queues open.
     pub fn new(inner: S) -> Self {
         Self {
             waiting: QueueSet::default(),

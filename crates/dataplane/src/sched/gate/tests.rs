@@ -61,8 +61,8 @@ fn an_open_gate_changes_nothing() {
     }
 }
 
-/// Whatever is paused when, no packet of a paused queue leaves, the others do, none is lost and
-/// those of a queue stay in order.
+/// For random pauses: no packet of a paused queue leaves, packets of other queues do, none is lost,
+/// and each queue's packets stay in order.
 #[test]
 fn only_paused_queues_wait_under_every_scheduler() {
     for name in Config::NAMES {
@@ -111,13 +111,13 @@ fn only_paused_queues_wait_under_every_scheduler() {
     }
 }
 
-/// The queues of the next packets, all of 1500 bytes.
+/// Queues of the next packets, all of 1500 bytes.
 fn served(bench: &mut Bench<Gate<AnyScheduler>>, packets: usize) -> Vec<u8> {
     (0..packets).map(|_| bench.departure().1).collect()
 }
 
 #[test]
-fn a_pause_saves_up_no_service() {
+fn a_pause_accumulates_no_service() {
     for name in ["dwrr", "wfq", "wrr", "sp-dwrr", "sp-wfq", "sp-wrr"] {
         let mut config = Config::named(name).unwrap();
         for (field, text) in
@@ -139,8 +139,8 @@ fn a_pause_saves_up_no_service() {
     }
 }
 
-/// Asserts how many packets of each queue were served, give or take one: that much the stamps of
-/// WFQ are apart at the start.
+/// Asserts the number of packets served from each queue, give or take one: WFQ's stamps differ by
+/// that much at the start.
 fn assert_near(served: &[u8], expected: [usize; 3], name: &str) {
     for (queue, expected) in (0..3).zip(expected) {
         let packets: usize = served.iter().map(|&it| usize::from(it == queue)).sum();
@@ -150,7 +150,7 @@ fn assert_near(served: &[u8], expected: [usize; 3], name: &str) {
 }
 
 #[test]
-fn the_most_important_queue_that_is_not_paused_is_served() {
+fn the_highest_priority_queue_that_is_not_paused_is_served() {
     let mut bench = bench("sp");
     for id in 0..8 {
         bench.enqueue(id, (id % 4) as u8, 100);
@@ -162,7 +162,7 @@ fn the_most_important_queue_that_is_not_paused_is_served() {
 }
 
 #[test]
-fn a_rank_is_that_of_the_arrival_after_a_pause_too() {
+fn a_packet_keeps_the_rank_of_its_arrival_through_a_pause() {
     let mut config = Config::named("pifo").unwrap();
     config.set("rank", "srpt").unwrap();
     config.set("weights", "1, 1").unwrap();
@@ -188,6 +188,6 @@ fn turns_say_when_a_queue_is_withdrawn_and_comes_back() {
     assert_eq!(bench.turns(), ["0 withdrawn"]);
     bench.port.pause(QueueSet::default(), bench.now);
     assert_eq!(bench.turns(), ["0 joined"]);
-    // It stands behind the other one now.
+    // It is now behind the other one.
     assert_eq!(served(&mut bench, 1), [1]);
 }

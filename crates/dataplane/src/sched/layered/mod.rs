@@ -1,16 +1,16 @@
 //! Two levels: strict priority between groups of queues, another scheduler inside each group.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 5: some strict
-//! queues, and below them all others under DWRR or WFQ. That is `strict = p` here, and DiffECN's
-//! port, one high-priority queue over DRR, is `strict = 1`. TCN's kernel module lets several
-//! queues share each priority and schedules them by DWRR or WFQ: that is `groups`.
+//! queues, and below them all others under DWRR or WFQ. That is `strict = p` here. DiffECN's port,
+//! one high-priority queue over DRR, is `strict = 1`. TCN's kernel module lets several queues share
+//! each priority and schedules them by DWRR or WFQ: that is `groups`.
 //!
-//! Queues are numbered from the most important on: the strict ones, then group by group. The lower
-//! levels are served only while all above them are empty, and their state does not change while
+//! Queues are numbered from the highest priority down: the strict ones, then group by group. A
+//! level is served only while all levels above it are empty, and its state does not change while
 //! others are served.
 //!
 //! Several queues that share a priority first come, first served are a group under PIFO, ranked by
-//! LSTF with no slack.
+//! LSTF with zero slack.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -24,21 +24,21 @@ use super::{Build, Pick, Round, Scheduler, Turn, dwrr, pass_through, pifo, wfq, 
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {
-    /// Which queues stand above which.
+    /// Priorities of queues and groups.
     pub struct Levels {
-        /// Number of strict-priority queues, which stand above all groups. One in TCN (section 6)
+        /// Number of strict-priority queues, which come before all groups. One in TCN (section 6)
         /// and DiffECN.
         pub strict: u8 = 1,
-        /// Number of queues in each group, the most important group first. Empty: one group.
+        /// Number of queues in each group, the highest-priority group first. Empty: one group.
         pub groups: Vec<u8> = Vec::new(),
     }
 }
 
-/// Parameters of a scheduler with two levels: those of the levels, and those of the scheduler
-/// inside the groups, whose list of quanta or weights goes through all groups.
+/// Parameters of a scheduler with two levels: the levels, and the scheduler inside the groups,
+/// whose list of quanta or weights covers all groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config<C> {
-    /// Which queues stand above which.
+    /// Priorities of queues and groups.
     pub levels: Levels,
     /// The scheduler inside the groups.
     pub inner: C,
@@ -46,7 +46,7 @@ pub struct Config<C> {
 
 impl<C: Settings> Config<C> {
     const COUNT: usize = Levels::FIELDS.len() + C::FIELDS.len();
-    /// All fields, and then empty places: the length of an array cannot depend on `C`.
+    /// All fields, then empty entries: the length of an array cannot depend on `C`.
     const PADDED: [Field; 16] = {
         let mut all = [Field::new("", "", Form::Bool); 16];
         let mut i = 0;
@@ -82,10 +82,10 @@ impl<C: Settings> Settings for Config<C> {
     }
 }
 
-/// What is said of a scheduler with two levels: its name, and the page's part on the scheduler
-/// inside.
+/// Description of a scheduler with two levels: its name, and the section of the page about the
+/// inner scheduler.
 const fn two_levels(name: &'static str, page: &'static str) -> About {
-    let summary = "serves strict queues, then groups by the other scheduler";
+    let summary = "serves strict queues, then groups by the inner scheduler";
     About::new(name, summary, page)
 }
 
@@ -113,12 +113,12 @@ impl<C: Divide> Build for Config<C> {
     }
 }
 
-/// Strict priority between groups of queues that are scheduled by `D` inside.
+/// Strict priority between groups of queues that `D` schedules inside.
 #[derive(Clone, Debug)]
 pub struct Layered<D: Discipline> {
-    /// By queue. Strict ones have a place too, so that all go by their numbers.
+    /// State by queue. Strict queues have an entry too, so that queue numbers are indices.
     queues: Box<[D::Queue]>,
-    /// The queues that hold packets, and the first queues of groups whose packets wait by rank.
+    /// Queues that hold packets, and the first queues of groups whose packets wait by rank.
     busy: QueueSet,
     /// Boxed to keep the enum of all schedulers small.
     rules: Box<Rules<D>>,
@@ -126,22 +126,22 @@ pub struct Layered<D: Discipline> {
 
 #[derive(Clone, Debug)]
 struct Rules<D> {
-    /// The first queue of each group. Those below are strict.
+    /// The first queue of each group. Queues below them are strict.
     starts: QueueSet,
     inside: D,
 }
 
 impl<D: Discipline> Layered<D> {
-    /// Two levels with these parameters.
+    /// Builds two levels with these parameters.
     pub fn new<C: Divide<Discipline = D>>(config: &Config<C>) -> Result<Self, ConfigError> {
         let Levels { strict, groups } = &config.levels;
         let count = config.inner.queues();
         let most = usize::from(MAX_QUEUES);
         if usize::from(*strict) + count > most {
-            let allowed = alloc::format!("at most {most} queues with those of the groups");
+            let allowed = alloc::format!("at most {most} queues together with the groups'");
             return Err(ConfigError::out_of_range("strict", strict, allowed));
         }
-        // The inner scheduler says what is wrong with its own parameters.
+        // The inner scheduler reports errors in its own parameters.
         let (inside, states): Divided<D> = config.inner.divide()?;
         let sum: usize = groups.iter().copied().map(usize::from).sum();
         if !groups.is_empty() && (groups.contains(&0) || sum != count) {
@@ -169,7 +169,7 @@ impl<D: Discipline> Layered<D> {
         Ok(Self { queues, busy: QueueSet::default(), rules: Box::new(Rules { starts, inside }) })
     }
 
-    /// The group of `queue`, or `None` for a strict one.
+    /// Group of `queue`, or `None` for a strict one.
     #[inline]
     fn members(&self, queue: QueueId) -> Option<Members> {
         let starts = self.rules.starts;
@@ -182,7 +182,7 @@ impl<D: Discipline> Layered<D> {
         Some(Members { first, end, active: self.busy.within(first, end) })
     }
 
-    /// Sets a group to work, and returns what came of it.
+    /// Runs an action on a group and returns its result.
     #[inline]
     fn work<R>(
         &mut self,
@@ -203,7 +203,8 @@ impl<D: Discipline> Layered<D> {
     }
 }
 
-/// The first queue of the group of `queue`, given those of all groups; `None` for a strict one.
+/// First queue of the group of `queue`, given the first queues of all groups; `None` for a strict
+/// one.
 #[inline]
 fn first_of_group(starts: QueueSet, queue: QueueId) -> Option<QueueId> {
     match starts.only() {
@@ -217,7 +218,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
 
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
+        // At most 128, as checked by `new`.
         self.queues.len() as u8
     }
 
@@ -249,7 +250,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
 
     #[inline]
     fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
-        let first = self.busy.first().expect("a packet waits");
+        let first = self.busy.first().expect("`pick` is called only while a packet waits");
         match self.members(first) {
             None => Pick::head(first),
             Some(members) => self.work(members, |inside, part, _| inside.pick(part, now, turn)),
@@ -310,7 +311,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
 
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-        // A strict queue leaves no trace.
+        // A strict queue keeps no state.
         let Some(first) = first_of_group(self.rules.starts, queue) else {
             return;
         };

@@ -24,7 +24,7 @@ fn strict_queues_go_first_and_the_rest_in_turns() {
 }
 
 #[test]
-fn turns_speak_of_the_queues_of_the_port() {
+fn turns_name_queues_by_their_number_at_the_port() {
     let mut bench = Bench::new(config(1, &[2, 1], &[1000, 1000, 500]).build().unwrap());
     for (id, queue, len) in [(1, 2, 1000), (2, 2, 1000), (3, 1, 1000), (4, 3, 500), (5, 0, 9)] {
         bench.enqueue(id, queue, len);
@@ -39,14 +39,14 @@ fn turns_speak_of_the_queues_of_the_port() {
 }
 
 #[test]
-fn higher_levels_leave_the_state_below_as_it_is() {
+fn service_of_higher_levels_keeps_the_state_below() {
     let mut bench = Bench::new(config(1, &[], &[1500, 1500]).build().unwrap());
     for (id, queue, len) in [(1, 1, 1000), (2, 1, 500), (3, 2, 1500), (4, 1, 1)] {
         bench.enqueue(id, queue, len);
     }
     assert_eq!(bench.dequeue(), 1);
     bench.enqueue(9, 0, 9000);
-    // 500 bytes of the turn of queue 1 are still left.
+    // 500 bytes of queue 1's turn are left.
     assert_eq!(bench.drain(), [9, 2, 3, 4]);
 }
 
@@ -71,12 +71,12 @@ fn each_group_has_rounds_of_its_own_and_strict_queues_none() {
 }
 
 #[test]
-fn fair_queueing_inside_has_no_rounds_either() {
+fn groups_under_fair_queueing_have_no_rounds() {
     let layered = Config::<wfq::Config>::default().build().unwrap();
     assert_eq!([0, 1].map(|queue| layered.round(QueueId(queue))), [None; 2]);
 }
 
-/// Drives a scheduler of three queues and one whose only group is made alike, at random.
+/// Drives a scheduler of three queues and one whose only group has the same parameters, at random.
 fn assert_same_order(inner: impl Divide) {
     let levels = Levels { strict: 0, groups: vec![3] };
     let mut plain = Bench::new(inner.build().unwrap());
@@ -97,7 +97,7 @@ fn assert_same_order(inner: impl Divide) {
 }
 
 #[test]
-fn one_group_is_served_as_a_port_without_levels() {
+fn one_group_is_served_like_a_port_without_levels() {
     for clock in [wfq::Clock::Authors, wfq::Clock::Scfq] {
         assert_same_order(wfq::Config { weights: vec![1, 2, 5], clock, ..wfq::Config::default() });
     }
@@ -110,7 +110,7 @@ fn one_group_is_served_as_a_port_without_levels() {
 }
 
 #[test]
-fn turns_of_packets_are_rounds_too() {
+fn wrr_groups_have_rounds() {
     let mut config = Config::<wrr::Config>::default();
     config.set("quanta", "1500, 3000").unwrap();
     let layered = config.build().unwrap();
@@ -129,7 +129,7 @@ fn ranked_packets_wait_below_strict_queues() {
     };
     let mut bench = Bench::new(config.build().unwrap());
     let is_ranked = [0, 1, 3, 4].map(|queue| bench.port.scheduler().is_ranked(QueueId(queue)));
-    assert_eq!(is_ranked, [false, true, true, false], "a queue more than there are");
+    assert_eq!(is_ranked, [false, true, true, false], "queue 3 does not exist");
     for (id, queue, left) in [(1, 3, 7), (2, 2, 5), (3, 3, 4), (4, 1, 9), (5, 1, 8), (6, 0, 99)] {
         bench.enqueue_ranked(id, queue, 100, left);
     }
@@ -171,7 +171,7 @@ fn fair_queueing_and_round_robin_fit_inside() {
 }
 
 #[test]
-fn the_fields_are_those_of_both_levels() {
+fn the_fields_of_both_levels_can_be_set() {
     let names = |fields: &[Field]| fields.iter().map(|field| field.name).collect::<Vec<_>>();
     assert_eq!(
         names(Config::<wfq::Config>::FIELDS),
@@ -201,7 +201,7 @@ fn impossible_levels_are_named() {
     assert_eq!(error(100, &[], &[1; 28]), Ok(128));
     assert_eq!(
         error(100, &[], &[1; 29]).unwrap_err(),
-        "strict = 100 is out of range; allowed: at most 128 queues with those of the groups"
+        "strict = 100 is out of range; allowed: at most 128 queues together with the groups'"
     );
     for groups in [&[2, 2][..], &[1], &[0, 3], &[255, 4]] {
         let message = error(1, groups, &[1; 3]).unwrap_err();

@@ -1,31 +1,34 @@
-//! PIFO: each arriving packet gets a rank, and the packet with the smallest rank leaves first,
-//! the earliest arrival among equal ones, whatever its queue.
+//! PIFO: each arriving packet gets a rank, and the packet with the smallest rank leaves first, from
+//! any queue. Of equal ranks the earliest arrival leaves first.
 //!
-//! Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016; named by TCN
-//! (section 2.2) as what ECN must work with. A rank is given once, on arrival. Packets of one queue
-//! can overtake each other, so queues are classes to count and mark by, not lists. Four ranks:
+//! Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016; TCN (section 2.2)
+//! names it as a scheduler that ECN must work with. A rank is assigned once, on arrival. Packets of
+//! one queue can overtake each other, so queues are classes for counters and marks, not lists. Four
+//! ranks:
 //!
 //! - STFQ, start-time fair queueing (section 2.1 there; Goyal, Vin and Cheng, SIGCOMM 1996): the
-//!   virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's packet
-//!   before and `V` the rank of the packet that left last. `finish` then grows by `L/w`. As in the
-//!   paper of 2016, a pause does not change `V`; in that of 1996 it moves `V` to the largest
-//!   finish.
+//!   virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's
+//!   previous packet and `V` the rank of the packet that left last. `finish` then grows by `L/w`.
+//!   As in the paper of 2016, a pause does not change `V`; in the paper of 1996 it moves `V` to the
+//!   largest finish.
 //! - LSTF, least slack time first (Mittal et al., "Universal Packet Scheduling", NSDI 2016): the
-//!   time of arrival plus the slack in [`Pkt::rank`], which is when the slack is used up.
-//! - SRPT, shortest remaining processing time: the bytes that the flow has left, in [`Pkt::rank`].
-//!   Fewer are left when a later packet leaves its host, so that it overtakes those of its own
-//!   flow.
-//! - pFabric (Alizadeh et al., SIGCOMM 2013): the same, but of the flow that is served the packet
-//!   leaves that came first, which no rank that is given on arrival can do.
+//!   time of arrival plus the slack in [`Pkt::rank`], which is the time at which the slack is used
+//!   up.
+//! - SRPT, shortest remaining processing time: the bytes that the flow has left to send, in
+//!   [`Pkt::rank`]. A later packet has fewer bytes left, so that it overtakes earlier packets of
+//!   its own flow.
+//! - pFabric (Alizadeh et al., SIGCOMM 2013): the same rank selects a flow, but the flow's earliest
+//!   packet leaves. No rank assigned on arrival can do this.
 //!
-//! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank
+//! `V` is not stored: when it advances, every finish that it passes is raised to it, so that a rank
 //! is the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was
-//! the smallest rank when it was set and later ones are not smaller, and none is more than the
-//! worth of a port full of bytes past it, 2^53; so two of them are compared by their difference.
+//! the smallest rank when it was set and later ranks are not smaller. None is more than 2^53, the
+//! virtual time of a port full of bytes, past `V`. So two ranks can be compared by their
+//! difference.
 //!
-//! Differs from the paper: no limit to the number of classes or the width of a rank, and a heap,
-//! so that a packet costs the logarithm of the number of packets waiting, and with STFQ a look at
-//! each class, with pFabric one at each packet that waits.
+//! Differs from the paper: the number of classes and the width of a rank are unlimited, and packets
+//! are in a heap. A packet costs the logarithm of the number of waiting packets, with STFQ also a
+//! look at each class, with pFabric one at each waiting packet.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -41,11 +44,11 @@ choices! {
     /// The rank function.
     #[non_exhaustive]
     pub enum RankFunction {
-        /// The moment at which the slack is used up.
+        /// Time at which the slack is used up.
         Lstf = "lstf",
-        /// Bytes that the flow has left; of a flow the packet that came first.
+        /// Bytes that the flow has left to send; selects the flow, whose earliest packet leaves.
         Pfabric = "pfabric",
-        /// Bytes that the flow has left.
+        /// Bytes that the flow has left to send.
         Srpt = "srpt",
         /// Virtual start time.
         Stfq = "stfq",
@@ -58,21 +61,21 @@ settings! {
     pub struct Config {
         /// The rank function.
         pub rank: RankFunction = RankFunction::Stfq,
-        /// The weight of each queue, 1 to 65535. Only STFQ reads the values; their number is that
-        /// of the queues.
+        /// Weight of each queue, 1 to 65535. Their number is the number of queues; only STFQ reads
+        /// the values.
         pub weights: Vec<u32> = alloc::vec![1],
     }
 }
 
 impl RankFunction {
-    /// Whether it reads what a packet's flow has left to send.
+    /// Whether the rank depends on the bytes that a packet's flow has left to send.
     const fn reads_remainder(self) -> bool {
         matches!(self, Self::Pfabric | Self::Srpt)
     }
 }
 
 impl super::Config {
-    /// Whether packets are ranked by what their flows have left to send.
+    /// Whether packets are ranked by the bytes that their flows have left to send.
     pub const fn ranks_by_remainder(&self) -> bool {
         match self {
             Self::Pifo(config) => config.rank.reads_remainder(),
@@ -111,14 +114,14 @@ pub struct Pifo {
     ranks: Box<Ranks>,
 }
 
-/// The packets that wait, of all groups if there are several.
+/// The waiting packets, of all groups if there are several.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Ranks {
-    /// A binary heap: no entry leaves after those at twice its place, plus one and plus two.
-    /// Entries of queues that are paused are behind all others.
+    /// A binary heap: no entry leaves after the entries at twice its index plus one and plus two.
+    /// Entries of paused queues come after all others.
     heap: Vec<Entry>,
-    /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
+    /// Arrivals so far, which break ties between equal ranks. 2^64 packets never arrive.
     arrivals: u64,
     rank: RankFunction,
 }
@@ -130,25 +133,25 @@ struct Entry {
     slot: Slot,
     flow: FlowId,
     queue: QueueId,
-    /// The first queue of its group.
+    /// First queue of the entry's group.
     group: u8,
-    /// Whether its queue is paused.
+    /// Whether the entry's queue is paused.
     is_aside: bool,
 }
 
-/// What is kept of a queue. It has 12 bytes, so that a port with all that a scheme may keep besides
-/// stays below 1 KiB.
+/// State of a queue. It takes 12 bytes, so that a port stays below 1 KiB with the largest scheme
+/// state.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct Class {
     /// Virtual end of the last packet that came, or `V` if that is later; the lower half first.
-    /// Only STFQ has one.
+    /// Used by STFQ only.
     finish: [u32; 2],
-    /// Not its inverse, which would take 8 bytes more than a division costs time beside the heap.
+    /// Weight. Its inverse would take 8 more bytes; a division costs little beside the heap.
     weight: u16,
 }
 
-/// What is kept of queues with these weights.
+/// States of queues with these weights.
 fn classes(weights: &[u32]) -> Result<Box<[Class]>, ConfigError> {
     let weights = check_weights(weights)?;
     let class = |weight| Class { finish: [0; 2], weight };
@@ -185,14 +188,14 @@ impl Ranks {
         Entry { rank, arrival, slot, flow: pkt.flow, queue, group, is_aside: false }
     }
 
-    /// Puts an entry at its place in the heap.
+    /// Inserts an entry into the heap.
     #[inline]
     fn push(&mut self, entry: Entry) {
         self.heap.push(entry);
         self.rise(self.heap.len() - 1);
     }
 
-    /// Takes the first entry of a heap that is not empty.
+    /// Removes the first entry of a heap that is not empty.
     #[inline]
     fn pop(&mut self) -> Entry {
         let first = self.heap.swap_remove(0);
@@ -200,7 +203,7 @@ impl Ranks {
         first
     }
 
-    /// Takes the entry that came first of the flow of the first one.
+    /// Removes the earliest entry of the first entry's flow.
     fn pop_of_flow(&mut self) -> Entry {
         let first = &self.heap[0];
         let is_same = |entry: &Entry| {
@@ -217,7 +220,7 @@ impl Ranks {
         entry
     }
 
-    /// Moves the entry at a place up to where it belongs.
+    /// Moves the entry at an index up to its position.
     #[inline]
     fn rise(&mut self, mut place: usize) {
         while place > 0 {
@@ -230,7 +233,7 @@ impl Ranks {
         }
     }
 
-    /// Moves the entry at a place, if there is one, down to where it belongs.
+    /// Moves the entry at an index, if there is one, down to its position.
     #[inline]
     fn sink(&mut self, mut place: usize) {
         loop {
@@ -252,13 +255,13 @@ impl Ranks {
         }
     }
 
-    /// Puts the packets of a queue behind all others, or back at their places.
+    /// Moves the packets of a queue behind all others, or back to their positions.
     #[cold]
     fn set_aside(&mut self, queue: QueueId, is_aside: bool) {
         for entry in self.heap.iter_mut().filter(|entry| entry.queue == queue) {
             entry.is_aside = is_aside;
         }
-        // In order they are a heap.
+        // A sorted list is a heap.
         self.heap.sort_unstable_by(|a, b| {
             if a.leaves_before(b, self.rank) {
                 core::cmp::Ordering::Less
@@ -268,7 +271,7 @@ impl Ranks {
         });
     }
 
-    /// Takes the first packet, one of these classes.
+    /// Removes the first packet, which belongs to one of these classes.
     #[inline]
     fn serve(&mut self, classes: &mut [Class]) -> Pick {
         let entry = match self.rank {
@@ -285,7 +288,7 @@ impl Ranks {
 }
 
 impl Entry {
-    /// Whether it is served first: what is not paused, by group, then by rank, then by arrival.
+    /// Whether this entry leaves before another: not paused first, then by group, rank and arrival.
     #[inline]
     const fn leaves_before(&self, other: &Self, rank: RankFunction) -> bool {
         if self.is_aside != other.is_aside {
@@ -305,7 +308,7 @@ impl Entry {
 }
 
 impl Class {
-    /// The virtual start of a packet of `len` bytes that comes now.
+    /// Virtual start of a packet of `len` bytes that arrives now.
     #[inline]
     fn start(&mut self, len: u32) -> u64 {
         let start = self.finish();
@@ -314,7 +317,7 @@ impl Class {
         start
     }
 
-    /// `V` is now `virtual_time`.
+    /// Advances `V` to `virtual_time`.
     #[inline]
     fn catch_up(&mut self, virtual_time: u64) {
         if is_before(self.finish(), virtual_time) {
@@ -339,7 +342,7 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked with the weights.
+        // At most 128, as checked with the weights.
         self.classes.len() as u8
     }
 
@@ -472,12 +475,12 @@ impl Discipline for Ranks {
 
     #[inline]
     fn has_ranked(&self, members: &Members) -> bool {
-        // No group above the one that was served last has any.
+        // No group above the group that was served last has any.
         self.heap.first().is_some_and(|entry| entry.group == members.first && !entry.is_aside)
     }
 
     fn keeps_order(&self) -> bool {
-        // The start times of a queue's packets rise.
+        // The start times of a queue's packets never decrease.
         self.rank == RankFunction::Stfq
     }
 }

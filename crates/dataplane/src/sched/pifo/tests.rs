@@ -45,8 +45,7 @@ fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
     assert!(bench.turns().is_empty());
 }
 
-/// Of the flow with the fewest bytes left the packet that came first, though it has the larger
-/// rank.
+/// Of the flow with the fewest bytes left, the earliest packet leaves, although its rank is larger.
 #[test]
 fn pfabric_keeps_the_packets_of_a_flow_in_order() {
     let mut bench = Bench::new(pifo(RankFunction::Pfabric, &[1; 2]));
@@ -61,13 +60,12 @@ fn pfabric_keeps_the_packets_of_a_flow_in_order() {
     ] {
         arrive(id, flow, queue, left);
     }
-    // Flow 8 has 300 left: 2, then 4. Then 9 and 7 have as many, and 9's packet came before 7's
-    // sixth.
+    // Flow 8 has 300 left: 2, then 4. Then 9 and 7 are equal, and 9's packet came before 7's sixth.
     assert_eq!(bench.drain(), [2, 4, 5, 1, 3, 6]);
 }
 
 #[test]
-fn pfabric_serves_what_a_search_finds() {
+fn pfabric_agrees_with_an_exhaustive_search() {
     for seed in 0..20 {
         let mut rng = Rng::new(seed, 1);
         let mut pifo = pifo(RankFunction::Pfabric, &[1]);
@@ -120,7 +118,7 @@ fn start_times_share_the_link() {
 }
 
 #[test]
-fn a_start_is_the_later_of_the_last_finish_and_the_packet_that_left_last() {
+fn a_start_is_the_later_of_the_last_finish_and_the_virtual_time() {
     let mut bench = Bench::new(pifo(RankFunction::Stfq, &[1; 2]));
     bench.enqueue(1, 0, 1000); // starts at 0, ends at 1000
     bench.enqueue(2, 0, 1000); // starts at 1000
@@ -142,7 +140,7 @@ fn an_emptied_queue_does_not_start_before_its_last_finish() {
     let mut bench = Bench::new(pifo(RankFunction::Stfq, &[1; 2]));
     bench.enqueue(1, 0, 1000);
     assert_eq!(bench.dequeue(), 1);
-    bench.enqueue(2, 0, 1000); // starts at 1000, where the one before ended
+    bench.enqueue(2, 0, 1000); // starts at 1000, the end of the packet before
     bench.enqueue(3, 1, 1000); // starts at V = 0
     assert_eq!(bench.drain(), [3, 2]);
 }
@@ -164,7 +162,7 @@ fn served(start: u64, seed: u64) -> Vec<u32> {
 #[test]
 fn start_times_may_wrap() {
     for seed in 0..4 {
-        // 2000 packets are worth less than 2^42.
+        // 2000 packets take a virtual time below 2^42.
         for start in [0, 1 << 62, 1 << 63] {
             let start = u64::wrapping_sub(start, 1 << 40);
             assert_eq!(served(0, seed), served(start, seed));
@@ -173,7 +171,7 @@ fn start_times_may_wrap() {
 }
 
 #[test]
-fn a_class_that_was_idle_for_long_starts_at_the_present() {
+fn a_class_that_was_idle_for_long_starts_at_the_virtual_time() {
     let mut class = classes(&[1]).unwrap()[0].clone();
     assert_eq!(class.start(1000), 0);
     // Others drive the clock beyond half the range and once around.
@@ -184,7 +182,7 @@ fn a_class_that_was_idle_for_long_starts_at_the_present() {
     }
     class.catch_up(6);
     assert_eq!((class.start(1), class.finish()), (6, (1 << 20) + 6));
-    // A finish that lies ahead stays, and one at the clock.
+    // A finish ahead of the clock is kept, and one equal to it.
     for now in [7, (1 << 20) + 6] {
         class.catch_up(now);
         assert_eq!(class.finish(), (1 << 20) + 6);
@@ -192,7 +190,7 @@ fn a_class_that_was_idle_for_long_starts_at_the_present() {
 }
 
 #[test]
-fn a_finish_has_all_its_bits() {
+fn a_finish_keeps_all_64_bits() {
     let mut class = classes(&[65_535]).unwrap()[0].clone();
     class.set_finish(0xFEDC_BA98_7654_3210);
     assert_eq!(class.finish(), 0xFEDC_BA98_7654_3210);
@@ -200,7 +198,7 @@ fn a_finish_has_all_its_bits() {
 }
 
 #[test]
-fn the_heap_sorts_whatever_comes() {
+fn the_heap_sorts_random_entries() {
     for seed in 0..20 {
         let mut rng = Rng::new(seed, 1);
         let mut pifo = pifo(RankFunction::Srpt, &[1]);

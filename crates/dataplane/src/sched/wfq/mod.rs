@@ -1,23 +1,22 @@
 //! WFQ: weighted fair queueing. Each head packet is stamped with a virtual finish time, and the
-//! smallest stamp is served first, the lowest queue among equal ones.
+//! smallest stamp is served first; of equal stamps, the lowest queue.
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 5. A packet of
 //! `L` bytes in a queue of weight `w` gets the stamp `V + L/w` if it finds the queue empty, else
-//! that of the packet before it plus `L/w`. `V` is the virtual time of the port. In the
-//! simulators and the kernel module of TCN and ECN♯ it is the largest stamp ever given, which is
-//! neither that of the fluid model nor a textbook's: a queue that becomes active is stamped behind
-//! every packet that then stands at a head. With `scfq` it is the stamp of the packet in service,
-//! as in self-clocked fair queueing (Golestani, INFOCOM 1994). There the rule says
-//! `max(V, last stamp of the queue)`; the last stamp of an empty queue has been in service,
-//! so it is never the larger.
+//! the stamp of the previous packet plus `L/w`. `V` is the virtual time of the port. In the
+//! simulators and the kernel module of TCN and ECN♯ it is the largest stamp ever given. This is
+//! neither the fluid model's virtual time nor a textbook's: a queue that becomes active is stamped
+//! behind every packet then at a head. With `scfq` it is the stamp of the packet in service, as in
+//! self-clocked fair queueing (Golestani, INFOCOM 1994). The rule there is `max(V, last stamp of
+//! the queue)`; the last stamp of an empty queue has been in service, so it is never the larger.
 //!
 //! `V` is never reset, not even by a pause. Stamps are in units of 2^−20 bytes. They wrap, and are
-//! compared by their difference. That is right because the stamps of waiting heads and `V` never
-//! lie 2^63 apart. With the authors' clock, let each stamp cover the interval from the value it
-//! was counted from up to itself, at most `L/w` long. A stamp of a queue that becomes active is
-//! counted from `V`, any other from the stamp just served, which was the smallest. So the stamps
-//! that wait cover all from the smallest to `V`: at most 127 · 2^52 < 2^59. With `scfq` every stamp
-//! lies within 2^52 of `V`.
+//! compared by their difference. That is correct because the stamps of waiting heads and `V` are
+//! never 2^63 apart. With the authors' clock, let each stamp cover the interval from the value that
+//! it was counted from up to itself, at most `L/w` long. A stamp of a queue that becomes active is
+//! counted from `V`, any other from the stamp just served, which was the smallest. So the waiting
+//! stamps cover everything from the smallest to `V`: at most 127 · 2^52 < 2^59. With `scfq` every
+//! stamp is within 2^52 of `V`.
 //!
 //! Differs from the authors' simulators: fixed point instead of floating point. Differs from the
 //! kernel module: `L/w` is not rounded down to whole bytes, which is an option.
@@ -33,7 +32,7 @@ use super::virtual_time::{FRACTION, Inverse, MAX_WEIGHT, inverses, is_before};
 use super::{Build, Pick, Scheduler, Turn};
 
 choices! {
-    /// The virtual time of the port.
+    /// Virtual time of the port.
     #[non_exhaustive]
     pub enum Clock {
         /// The largest stamp ever given to a head packet (TCN, ECN♯: simulators and module).
@@ -44,7 +43,7 @@ choices! {
 }
 
 choices! {
-    /// How a length is divided by a weight.
+    /// Division of a length by a weight.
     #[non_exhaustive]
     pub enum Division {
         /// In units of 2^−20 bytes (TCN's simulator divides floating-point numbers).
@@ -59,12 +58,12 @@ settings! {
     #[named("wfq", "serves the head packet with the smallest virtual finish time",
         "schedulers.md#WFQ")]
     pub struct Config {
-        /// The weight of each queue: 1 to 65535, or to 64 with integer division, as in TCN's
-        /// kernel module. The papers use equal ones.
+        /// Weight of each queue: 1 to 65535, or to 64 with integer division, as in TCN's kernel
+        /// module. The papers use equal weights.
         pub weights: Vec<u32> = alloc::vec![1],
-        /// The virtual time of the port.
+        /// Virtual time of the port.
         pub clock: Clock = Clock::Authors,
-        /// How a length is divided by a weight.
+        /// Division of a length by a weight.
         pub division: Division = Division::Exact,
     }
 }
@@ -93,28 +92,27 @@ impl Divide for Config {
 #[derive(Clone, Debug)]
 pub struct Wfq {
     queues: Box<[State]>,
-    /// The queues that hold packets.
+    /// Queues that hold packets.
     active: QueueSet,
     virtual_time: u64,
     stamps: Stamps,
 }
 
-/// What is kept of a queue.
+/// State of a queue.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct State {
-    /// The stamp of the head packet. While the queue is empty it means nothing, or in groups the
+    /// Stamp of the head packet. While the queue is empty it is undefined or, in groups, holds the
     /// virtual time of the group: see [`Stamps`].
     stamp: u64,
     inverse: Inverse,
 }
 
-/// How packets are stamped.
+/// Rules for stamps.
 ///
-/// Inside groups the virtual time of each stands in the place of the lowest empty queue's stamp. If
-/// no queue is empty, the stamps show it: with the authors' clock it is the largest of them,
-/// because those of a queue only rise, and with the other it is that of the packet in service, the
-/// smallest.
+/// Inside groups, the stamp of the lowest empty queue holds the group's virtual time. If no queue
+/// is empty, the stamps give it: with the authors' clock it is the largest stamp, because a queue's
+/// stamps only rise; with the other clock it is the stamp of the packet in service, the smallest.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Stamps {
@@ -131,11 +129,11 @@ impl Wfq {
 }
 
 impl Stamps {
-    /// The rules, and what is kept of the queues.
+    /// The rules, and the initial states of the queues.
     fn new(config: &Config) -> Result<(Self, Box<[State]>), ConfigError> {
         let most = match config.division {
             Division::Exact => MAX_WEIGHT,
-            // So that a packet of 64 bytes is worth a byte at least.
+            // The largest weight with which a packet of 64 bytes still counts as a byte.
             Division::Integer => 64,
         };
         let inverses = inverses(&config.weights, most)?;
@@ -144,7 +142,7 @@ impl Stamps {
         Ok((stamps, inverses.iter().map(state).collect()))
     }
 
-    /// What `len` bytes are worth to a queue.
+    /// Virtual time of `len` bytes in a queue.
     #[inline]
     const fn worth(self, inverse: Inverse, len: u32) -> u64 {
         let worth = inverse.times(len);
@@ -154,7 +152,7 @@ impl Stamps {
         }
     }
 
-    /// Stamps the packet that an empty queue got.
+    /// Stamps the first packet of an empty queue.
     #[inline]
     fn first(self, state: &mut State, len: u32, virtual_time: &mut u64) {
         state.stamp = virtual_time.wrapping_add(self.worth(state.inverse, len));
@@ -163,8 +161,8 @@ impl Stamps {
         }
     }
 
-    /// Notes a packet that came to the only queue and left at once: its stamp, the largest of all,
-    /// has been in service.
+    /// Records a packet that came to the only queue and left at once: its stamp, the largest of
+    /// all, has been in service.
     #[inline]
     const fn pass(self, inverse: Inverse, len: u32, virtual_time: &mut u64) {
         *virtual_time = virtual_time.wrapping_add(self.worth(inverse, len));
@@ -173,7 +171,7 @@ impl Stamps {
     /// The queue with the smallest stamp.
     #[inline]
     fn smallest(self, queues: &[State], mut active: QueueSet, virtual_time: &mut u64) -> Pick {
-        let mut best = active.pop_first().expect("a packet waits");
+        let mut best = active.pop_first().expect("`pick` is called only while a packet waits");
         let mut smallest = queues[best.index()].stamp;
         while let Some(queue) = active.pop_first() {
             let stamp = queues[queue.index()].stamp;
@@ -201,7 +199,7 @@ impl Stamps {
 impl Scheduler for Wfq {
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
+        // At most 128, as checked by `new`.
         self.queues.len() as u8
     }
 
@@ -234,8 +232,8 @@ impl Scheduler for Wfq {
         self.stamps.next(state, next, &mut self.virtual_time);
     }
 
-    /// It comes back with a stamp of that moment: neither the time that it was paused for nor its
-    /// packet at the head counts.
+    /// The queue returns with a stamp of that moment: neither the pause nor the packet at its head
+    /// counts.
     fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
         self.active.remove(queue);
     }

@@ -71,7 +71,7 @@ fn the_self_clock_stamps_a_new_queue_behind_the_packet_in_service() {
 }
 
 #[test]
-fn a_later_stamp_moves_the_authors_clock_only_if_it_is_the_largest() {
+fn the_authors_clock_advances_only_to_the_largest_stamp() {
     let mut bench = Bench::new(wfq(&[1; 3], Clock::Authors));
     bench.enqueue(1, 0, 100); // stamp 100
     bench.enqueue(2, 0, 100);
@@ -87,8 +87,8 @@ fn a_later_stamp_moves_the_authors_clock_only_if_it_is_the_largest() {
 
 #[test]
 fn weights_share_the_link() {
-    // Queue 0 is stamped 1500, 3000, …; queue 1 500, 1000, …, or behind the first of queue 0 with
-    // the authors' clock: 2000, 2500, …
+    // Queue 0 is stamped 1500, 3000, …; queue 1 is stamped 500, 1000, … or, with the authors'
+    // clock, behind the first packet of queue 0: 2000, 2500, …
     for (clock, expected) in [(Clock::Scfq, [100, 300]), (Clock::Authors, [101, 299])] {
         let mut bench = Bench::new(wfq(&[1, 3], clock));
         for id in 0..800 {
@@ -147,7 +147,7 @@ fn stamps_may_wrap() {
             served.extend(bench.drain());
             served
         };
-        // 2000 packets are worth less than 2^42.
+        // 2000 packets take a virtual time below 2^42.
         assert_eq!(order(0), order((1_u64 << 41).wrapping_neg()), "{clock:?}");
         assert_eq!(order(0), order((1 << 63) - (1 << 40)), "{clock:?}");
     }
@@ -155,7 +155,7 @@ fn stamps_may_wrap() {
 
 #[test]
 fn waiting_stamps_and_the_clock_stay_close() {
-    // The widest spread: the longest packets, the smallest weight, all queues one by one.
+    // The widest spread: the longest packets, the smallest weight, queues active one by one.
     let mut wfq = wfq(&[1; 128], Clock::Authors);
     for queue in 0..128 {
         wfq.on_active(QueueId(queue), u32::MAX, Time::ZERO, |_| {});

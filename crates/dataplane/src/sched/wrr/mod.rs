@@ -1,16 +1,16 @@
-//! WRR: weighted round robin by bytes. Each queue in turn sends what its quantum holds, and what
-//! is left of the quantum is lost.
+//! WRR: weighted round robin by bytes. Each queue in turn sends packets up to its quantum; the rest
+//! of the quantum is lost.
 //!
 //! Bai et al., "Enabling ECN in Multi-Service Multi-Queue Data Centers" (MQ-ECN), NSDI 2016, whose
-//! simulator goes through all queues in the order of their numbers and passes over empty ones. A
-//! turn ends when the head packet does not fit into what is left of the quantum, or when the queue
-//! empties. TCN's kernel module keeps a list of active queues instead, as DWRR does: an option.
+//! simulator visits all queues in the order of their numbers and skips empty ones. A turn ends when
+//! the head packet does not fit the rest of the quantum, or when the queue empties. TCN's kernel
+//! module keeps a list of active queues instead, as DWRR does: an option.
 //!
 //! Turns under the cyclic order are reported as that simulator measures them: a queue that gets its
-//! first packet joins, and an empty one that the scheduler passes over starts its measurement anew.
+//! first packet joins, and an empty queue that the scheduler skips restarts its measurement.
 //!
-//! Differs from the authors' code: a turn sends one packet at least, even one that is larger than
-//! the quantum. Theirs would pass over that queue forever.
+//! Differs from the authors' code: a turn sends at least one packet, even one that is larger than
+//! the quantum. Their code would skip that queue forever.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ use super::queue_set::QueueSet;
 use super::{Build, Pick, Round, Scheduler, Turn, TurnEvent};
 
 choices! {
-    /// Whose turn is next.
+    /// Queue whose turn is next.
     #[non_exhaustive]
     pub enum Order {
         /// The active queue that has waited longest for its turn (TCN's kernel module).
@@ -35,13 +35,13 @@ choices! {
 
 settings! {
     /// Parameters of WRR.
-    #[named("wrr", "serves queues in turn, a quantum each, nothing carried over",
+    #[named("wrr", "serves queues in turn, one quantum each, without carry-over",
         "schedulers.md#WRR")]
     pub struct Config {
-        /// Bytes each queue may send per turn, one value per queue: one full packet, 1500 bytes
-        /// in MQ-ECN's simulator.
+        /// Bytes that each queue may send per turn, one value per queue: one full packet, 1500
+        /// bytes in MQ-ECN's simulator.
         pub quanta: Vec<u32> = alloc::vec![1500],
-        /// Whose turn is next.
+        /// Queue whose turn is next.
         pub order: Order = Order::Cyclic,
     }
 }
@@ -70,12 +70,12 @@ impl Divide for Config {
 #[derive(Clone, Debug)]
 pub struct Wrr {
     queues: Box<[State]>,
-    /// The queues that hold packets.
+    /// Queues that hold packets.
     active: QueueSet,
     cycle: Cycle,
 }
 
-/// What is kept of a queue.
+/// State of a queue.
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct State {
@@ -84,24 +84,25 @@ pub struct State {
     head: u32,
     /// The queue behind this one in the list.
     next: QueueId,
-    /// In groups, of the group that this queue is the first of: the cycle. Its fields apart, so
-    /// that they fill the room beside `next`.
+    /// In groups: the cycle of the group whose first queue this is. Its fields are separate, so
+    /// that they fit the padding beside `next`.
     budget: u32,
     current: QueueId,
     back: QueueId,
     in_turn: bool,
 }
 
-/// Where the rounds of some queues stand.
+/// Position in the rounds of a group of queues.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Cycle {
-    /// What the queue whose turn it is may still send. A whole quantum: it has sent nothing.
+    /// Bytes that the queue whose turn it is may still send. A full quantum means that it has sent
+    /// nothing.
     budget: u32,
-    /// The queue whose turn it is. Outside a turn: the one whose turn was last under the cyclic
+    /// The queue whose turn it is. Outside a turn: the queue of the last turn under the cyclic
     /// order, the front of the list under the other.
     current: QueueId,
-    /// The end of the list of active queues, which means nothing while none is active.
+    /// End of the list of active queues, undefined while none is active.
     back: QueueId,
     in_turn: bool,
     order: Order,
@@ -114,7 +115,7 @@ pub struct Turns {
     order: Order,
 }
 
-/// What is kept of queues with these quanta.
+/// States of queues with these quanta.
 fn states(quanta: &[u32]) -> Result<Box<[State]>, ConfigError> {
     super::check_quanta(quanta)?;
     let state = |&quantum| State {
@@ -143,7 +144,7 @@ impl Wrr {
 fn members(queues: &[State], active: QueueSet) -> Members {
     Members {
         first: 0,
-        // At most 128, checked when they were made.
+        // At most 128, as checked when they were created.
         end: queues.len() as u8,
         active,
     }
@@ -153,7 +154,7 @@ impl Cycle {
     fn new(order: Order, members: &Members) -> Self {
         Self {
             budget: 0,
-            // The first to be looked at is the first of the group.
+            // The first queue of the group is visited first.
             current: QueueId(members.end - 1),
             back: QueueId(0),
             in_turn: false,
@@ -180,7 +181,7 @@ impl Cycle {
             Order::Cyclic => {
                 let (last, active) = (self.current, members.active);
                 let next = active.above(last).first().or(active.first());
-                self.current = next.expect("a packet waits");
+                self.current = next.expect("`pick` is called only while a packet waits");
                 let event = TurnEvent::Skipped;
                 let mut skip = |passed: Range<u8>| {
                     for queue in passed.map(QueueId) {
@@ -216,7 +217,7 @@ impl Cycle {
             } else {
                 queues[self.back.index()].next = queue;
             }
-            // The list is a ring, so that sending the front to the back only moves its ends.
+            // The list is a ring, so that moving the front to the back only moves its ends.
             queues[queue.index()].next = self.current;
             self.back = queue;
         }
@@ -273,8 +274,7 @@ impl Cycle {
 }
 
 impl Cycle {
-    /// Takes a queue out of the rounds. A turn of its own ends, and what is left of its quantum is
-    /// lost.
+    /// Removes a queue from the rounds. Its turn ends, and the rest of its quantum is lost.
     #[cold]
     fn withdraw(
         &mut self,
@@ -308,7 +308,7 @@ impl Cycle {
 impl Scheduler for Wrr {
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
+        // At most 128, as checked by `new`.
         self.queues.len() as u8
     }
 

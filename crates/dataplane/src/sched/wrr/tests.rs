@@ -39,7 +39,7 @@ fn a_head_is_served_up_to_the_budget_and_not_beyond() {
 fn nothing_is_carried_over() {
     for order in BOTH {
         let mut bench = bench(&[1500, 1500], order);
-        // With DWRR the second turn would send both 2 and 3.
+        // DWRR would send both 2 and 3 in the second turn.
         for id in 1..4 {
             bench.enqueue(id, 0, 1000);
         }
@@ -92,7 +92,7 @@ fn the_list_goes_by_time_of_joining() {
 }
 
 #[test]
-fn the_list_reports_who_joins_and_nobody_is_skipped() {
+fn the_list_reports_joins_and_never_skips() {
     let mut bench = bench(&[1500; 3], Order::ActiveList);
     for (id, queue) in [(1, 2), (2, 2), (3, 0)] {
         bench.enqueue(id, queue, 1500);
@@ -107,7 +107,7 @@ fn the_list_reports_who_joins_and_nobody_is_skipped() {
 }
 
 #[test]
-fn the_cyclic_order_reports_who_joins_and_which_queues_it_finds_empty() {
+fn the_cyclic_order_reports_joins_and_skipped_queues() {
     let mut bench = bench(&[1500; 4], Order::Cyclic);
     bench.enqueue(1, 2, 1500);
     assert_eq!(bench.turns(), ["2 joined"]);

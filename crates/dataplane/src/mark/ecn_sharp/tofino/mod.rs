@@ -1,13 +1,13 @@
-//! ECN♯'s persistent part as a Tofino chip computes it (section 4).
+//! ECN♯'s persistent part as computed by a Tofino chip (section 4).
 //!
 //! The chip compares 32-bit numbers only, lets a packet access each register once, and cannot
-//! divide. So the clock is emulated (Algorithm 2), Algorithm 1 becomes a pipeline of stages that
-//! each own one register, and `pst_interval / count` comes from a table (Algorithm 3, [`Divider`]).
+//! divide. So the clock is emulated (Algorithm 2), Algorithm 1 becomes a pipeline of stages with
+//! one register each, and `pst_interval / count` comes from a table (Algorithm 3, [`Divider`]).
 //!
-//! All times are in ticks of 1024 ns, and all sums and comparisons are plain 32-bit ones. The clock
-//! wraps every 2^32 ticks = 4398 s; the paper's 4295 s take a tick for a microsecond. Around a wrap
-//! a queue may be marked early, or not until its next packet below the target. A first time above
-//! of tick zero reads as none.
+//! All times are in ticks of 1024 ns, and all sums and comparisons are plain 32-bit operations. The
+//! clock wraps every 2^32 ticks = 4398 s; the paper's 4295 s equate a tick with a microsecond.
+//! Around a wrap a queue may be marked early, or not until its next packet below the target. A
+//! first time above the target of tick zero reads as none.
 //!
 //! Differs from the paper: the table is scaled so that it is right for every interval. Equation (3)
 //! as printed holds for intervals from 509 to 1016 ticks only.
@@ -30,12 +30,12 @@ struct Register<T> {
     accesses: u32,
 }
 
-/// The right of one packet to access a register once: to read it, decide, and write it.
+/// Permission of one packet to access a register once: to read it, decide, and write it.
 #[must_use]
 struct Access<'a, T>(&'a mut Register<T>);
 
 impl<T> Register<T> {
-    /// What a packet brings along.
+    /// Grants a packet its access.
     #[inline]
     fn open(&mut self) -> Access<'_, T> {
         Access(self)
@@ -43,7 +43,7 @@ impl<T> Register<T> {
 }
 
 impl<T> Access<'_, T> {
-    /// The access. It uses up the right.
+    /// Performs the access and uses up the permission.
     #[inline]
     fn update<R>(self, action: impl FnOnce(&mut T) -> R) -> R {
         #[cfg(test)]
@@ -66,7 +66,7 @@ pub(super) struct Pipeline {
 
 #[derive(Clone, Debug, Default)]
 struct QueueRegisters {
-    /// When the sojourn time rose to the target, or zero if it is below.
+    /// Time at which the sojourn time rose to the target, or zero if it is below.
     first_above: Register<u32>,
     marking_state: Register<bool>,
     /// A 64-bit register of two halves.
@@ -79,7 +79,7 @@ struct Schedule {
     next: u32,
 }
 
-/// What the conditions computed so far select in the last stage.
+/// Selection of the last stage's action by the conditions computed so far.
 enum Action {
     /// The queue became persistent.
     Enter,
@@ -94,7 +94,7 @@ impl Pipeline {
     pub(super) fn new(interval: Span, queues: u8) -> Result<Self, ConfigError> {
         let divider = u32::try_from(ticks(interval.as_ps())).ok().and_then(Divider::new);
         let Some(divider) = divider else {
-            let allowed = "1.024us to 4398s, what the chip's clock can resolve";
+            let allowed = "1.024us to 4398s, the range of the chip's clock";
             return Err(ConfigError::out_of_range("pst_interval", interval, allowed));
         };
         Ok(Self {
@@ -106,7 +106,7 @@ impl Pipeline {
         })
     }
 
-    /// Passes one packet through all stages; whether it is to be marked.
+    /// Passes one packet through all stages and returns whether to mark it.
     #[inline]
     pub(super) fn mark(&mut self, queue: QueueId, now: Time, is_below: bool) -> bool {
         let Some(registers) = self.queues.get_mut(queue.index()) else {
@@ -126,7 +126,7 @@ impl Pipeline {
                 now > first_above.wrapping_add(interval)
             }
         });
-        // Whatever the state was, the queue is in the marking state now exactly if detected.
+        // The queue is now in the marking state if and only if it was detected as persistent.
         let was_marking = (registers.marking_state.open())
             .update(|marking_state| core::mem::replace(marking_state, detected));
         let action = match (detected, was_marking) {

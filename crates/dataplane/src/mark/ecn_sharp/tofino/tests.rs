@@ -15,7 +15,7 @@ fn each_register_is_accessed_once_per_packet() {
     let (mut now, mut marks) = (Time::from_us(1), 0);
     for packet in 1..=20_000 {
         now += Span::from_ns(u64::from(rng.next_u32() % 20_000));
-        // Below the target about once in a hundred packets, so that all actions are taken.
+        // Below the target about once in a hundred packets, so that all actions occur.
         let is_below = rng.next_u32().is_multiple_of(100);
         marks += u32::from(pipeline.mark(QueueId(1), now, is_below));
         let queue = &pipeline.queues[1];
@@ -45,9 +45,9 @@ fn the_clock_counts_ticks_across_the_wraps_that_packets_see() {
     assert_eq!(tick(wrap - 1), (1 << 22) - 1);
     assert_eq!(tick(wrap), 1 << 22);
     assert_eq!(tick(wrap + 5 * 1024), (1 << 22) + 5);
-    // Silence over a wrap to a later place in the cycle: it goes unseen.
+    // A silent wrap that ends later in the cycle is not seen.
     assert_eq!(tick(2 * wrap + 6 * 1024), (1 << 22) + 6);
-    // To an earlier place: one wrap is seen, however many there were.
+    // A silence that ends earlier in the cycle is seen as one wrap, however many there were.
     assert_eq!(tick(5 * wrap), 2 << 22);
 }
 
