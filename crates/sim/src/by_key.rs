@@ -1,8 +1,8 @@
-//! A value that is ordered by its key alone: what waits in a heap.
+//! A value ordered by its key alone, for heaps.
 
 use std::cmp::Ordering;
 
-/// A value and the key that orders it.
+/// A value with the key that orders it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByKey<K, T> {
     pub(crate) key: K,

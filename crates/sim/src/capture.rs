@@ -1,4 +1,4 @@
-//! Captures: what leaves on chosen links, written as pcapng with real headers.
+//! Captures: packets that leave on chosen links, written as pcapng with real headers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,21 +15,21 @@ use crate::trace::flow::FlowTrace;
 use crate::trace::pcapng::{Capture, Interface, Payload};
 use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
 
-/// A packet with everything that its headers say.
+/// A packet with the values of all its headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Captured {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
-    /// The connection's slot in the table.
+    /// Slot of the connection in the table.
     pub(crate) slot: u32,
     pub(crate) packet: Packet,
     pub(crate) body: Content,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// A probe that goes to this side.
+    /// A probe on its way to this side.
     Echo(Side),
     Roce(dcqcn::Packet),
     Tcp(Segment),
@@ -37,35 +37,36 @@ pub(crate) enum Content {
 
 /// A capture of some links of a run, in the order in which packets begin to leave.
 ///
-/// A file that cannot be written to does not stop the run: [`finish`](Self::finish) reports it.
+/// A write error does not stop the run: [`finish`](Self::finish) reports it.
 pub struct LinkCapture<W: Write> {
     file: Capture<W>,
     failure: Option<io::Error>,
     links: Vec<LinkId>,
-    /// Interfaces of the file by the number of their link.
+    /// Interfaces of the file, by link number.
     interfaces: Vec<Option<Interface>>,
-    /// Payload of full packets, the unit in which RoCE counts.
+    /// Payload of full packets, the unit of RoCE sequence numbers.
     payload: u32,
-    /// Packets that leave later than the run has come: an ideal host knows ahead.
+    /// Packets that leave later than the current time of the run: an ideal host knows them in
+    /// advance.
     ahead: BinaryHeap<Reverse<Ahead>>,
     noted: u64,
-    /// The most packets that the file may hold.
+    /// Largest number of packets in the file.
     limit: u64,
     written: u64,
     full_at: Option<Time>,
 }
 
-/// A packet by the time it leaves, then by link, and then by when it was noted.
+/// A packet ordered by departure time, then by link, then by the order of recording.
 type Ahead = ByKey<(Time, LinkId, u64), Captured>;
 
-/// The first port of the sources of connections; their sinks all have the next below.
+/// First source port of connections; all sinks have the port below it.
 const FIRST_PORT: u16 = 10_000;
 
-/// Bytes of an echo that are headers: IP and ICMP.
+/// Bytes of an echo's headers: IP and ICMP.
 const ECHO_HEADERS: u32 = 28;
 
 impl<W: Write> LinkCapture<W> {
-    /// Begins a file for these links of a network, with a comment such as the run's command.
+    /// Creates a file for these links of a network, with a comment such as the run's command.
     pub fn new(out: W, comment: &str, network: &Network, links: &[LinkId]) -> io::Result<Self> {
         let mut file = Capture::new(out, comment, Payload::Omitted)?;
         let mut interfaces = vec![None; network.links().len()];
@@ -90,24 +91,24 @@ impl<W: Write> LinkCapture<W> {
         })
     }
 
-    /// The same with at most `limit` packets: the run goes on without those that come later.
+    /// Limits the capture to `limit` packets: the run continues without later ones.
     #[must_use]
     pub fn with_limit(mut self, limit: u64) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Packets written so far. The last ones are written by [`flush`](Self::flush).
+    /// Packets written so far. [`flush`](Self::flush) writes the last ones.
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// The time of the first packet that the limit left out, if there is one.
+    /// Time of the first packet that the limit excluded, if any.
     pub const fn full_at(&self) -> Option<Time> {
         self.full_at
     }
 
-    /// Writes packets that leave after the end of the run: an ideal host knows them ahead.
+    /// Writes packets that leave after the end of the run, which an ideal host knows in advance.
     pub fn flush(&mut self) {
         self.write(Time::MAX);
     }
@@ -123,7 +124,7 @@ impl<W: Write> LinkCapture<W> {
         }
         self.written += 1;
         let Captured { src, dst, slot, packet, body, .. } = &ahead.value;
-        // Ports name connections; more than there are ports share them.
+        // Ports identify connections; beyond the number of ports, connections share them.
         let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;
         let (src_port, dst_port) = match packet.end().side() {
             Side::Sink => (source, FIRST_PORT - 1),
@@ -155,7 +156,7 @@ impl<W: Write> LinkCapture<W> {
         self.file.packet(interface, at, &view)
     }
 
-    /// Writes the rest and gives the file back, or reports what went wrong first.
+    /// Writes the rest and returns the file, or the first error.
     pub fn finish(mut self) -> io::Result<W> {
         self.flush();
         match self.failure {
@@ -165,25 +166,25 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
-/// A packet of the one flow that is traced: what a trace needs of it, and no more, since every copy
-/// counts.
+/// A packet of the traced flow, with the fields that a trace needs and no others, because every
+/// copy costs time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passed {
-    /// When it begins to leave.
+    /// Time at which it begins to leave.
     pub(crate) at: Time,
     pub(crate) link: LinkId,
-    /// The side that it goes to.
+    /// Side that it goes to.
     pub(crate) to: Side,
     /// Bytes on the wire.
     pub(crate) size: u32,
     pub(crate) header: Header,
 }
 
-/// Who is shown what leaves.
+/// Recorder of departing packets.
 pub(crate) enum Recording<'a> {
     /// All packets of some links.
     Links(&'a mut dyn Recorder),
-    /// Those of one flow.
+    /// All packets of one flow.
     Flow(&'a mut FlowTrace),
 }
 
@@ -196,7 +197,7 @@ impl Recording<'_> {
         }
     }
 
-    /// The only flow whose packets are shown, unless all are.
+    /// The only recorded flow, unless all are recorded.
     pub(crate) fn flow(&self) -> Option<u32> {
         match self {
             Self::Links(_) => None,
@@ -205,18 +206,18 @@ impl Recording<'_> {
     }
 }
 
-/// What a run shows a capture.
+/// Interface from a run to its capture.
 pub(crate) trait Recorder {
     /// The captured links.
     fn links(&self) -> Vec<LinkId>;
 
-    /// The payload of DCQCN's full packets.
+    /// Sets the payload of DCQCN's full packets.
     fn set_payload(&mut self, payload: u32);
 
-    /// A packet begins to leave at `at`.
+    /// Records that a packet begins to leave at `at`.
     fn note(&mut self, at: Time, link: LinkId, captured: &Captured);
 
-    /// Everything that leaves before `now` was noted.
+    /// Writes recorded packets: everything that leaves before `now` has been recorded.
     fn write(&mut self, now: Time);
 }
 

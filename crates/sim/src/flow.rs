@@ -1,4 +1,4 @@
-//! A flow: what an application asks the network to carry.
+//! A flow: bytes that an application asks the network to carry.
 
 use tidegate_units::{Rate, Time};
 
@@ -7,19 +7,19 @@ use crate::network::HostId;
 /// Bytes from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// When the application hands over the bytes.
+    /// Time at which the application hands over the bytes.
     pub start: Time,
-    /// How many; [`Flow::ENDLESS`] sends until the run ends.
+    /// Number of bytes; [`Flow::ENDLESS`] sends until the run ends.
     pub bytes: u64,
-    /// The sender.
+    /// Sending host.
     pub src: HostId,
-    /// The receiver.
+    /// Receiving host.
     pub dst: HostId,
-    /// The speed of the application, if it hands over its bytes at one instead of all at once.
+    /// Rate at which the application hands over its bytes; `None` if all at once.
     pub rate: Option<Rate>,
-    /// The service it belongs to, which chooses its queue in the switches.
+    /// Service of the flow, which selects its queue in the switches.
     pub service: u8,
-    /// The group that its results belong to, such as background and query.
+    /// Group of its results, such as background and query.
     pub group: u8,
 }
 
@@ -28,4 +28,5 @@ impl Flow {
     pub const ENDLESS: u64 = u64::MAX;
 }
 
-const _: () = assert!(size_of::<Flow>() <= 40, "a list of flows is kept for the whole run");
+const _: () =
+    assert!(size_of::<Flow>() <= 40, "the list of flows stays in memory for the whole run");

@@ -1,15 +1,15 @@
-//! Ideal times: what a flow takes on a path that it has for itself.
+//! Ideal times: the completion time of a flow alone on its path.
 //!
 //! The network stores and forwards: a packet leaves a node when its last bit has arrived and the
-//! packet before it has left. The sender hands over all packets at once and nothing makes it wait,
-//! so that the result is a bound for every transport, and exact to the picosecond for one whose
-//! window is open.
+//! previous packet has left. The sender hands over all packets at once and never waits. The result
+//! is therefore a lower bound for every transport, exact to the picosecond for one with an open
+//! window.
 
 use tidegate_units::{ConfigError, Span};
 
 use crate::network::{LinkId, Network};
 
-/// How a flow's bytes are cut into packets.
+/// Division of a flow's bytes into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     mss: u32,
@@ -18,7 +18,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Packets of at most `mss` payload bytes, each with `header` bytes on top.
+    /// Packets of at most `mss` payload bytes, each with `header` bytes added.
     pub fn new(mss: u32, header: u32) -> Result<Self, ConfigError> {
         if mss == 0 {
             return Err(ConfigError::out_of_range("mss", mss, "at least 1"));
@@ -30,28 +30,28 @@ impl Framing {
         Ok(Self { mss, header, least: 0 })
     }
 
-    /// The same, with packets that count as at least `least` bytes long.
+    /// Sets the smallest size that a packet counts with.
     #[must_use]
     pub const fn padded_to(self, least: u32) -> Self {
         Self { least, ..self }
     }
 
-    /// The most payload bytes of a packet.
+    /// Payload bytes of a full packet.
     pub const fn payload(self) -> u64 {
         self.mss as u64
     }
 
-    /// How many packets `bytes` make.
+    /// Number of packets for `bytes`.
     pub const fn packets(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.mss as u64)
     }
 
-    /// The bytes of a full packet.
+    /// Bytes of a full packet.
     const fn full(self) -> u32 {
         self.size(self.mss)
     }
 
-    /// The bytes of the last packet of a flow that is not empty.
+    /// Bytes of the last packet of a flow that is not empty.
     const fn last(self, bytes: u64) -> u32 {
         let payload = match bytes % self.mss as u64 {
             0 => self.mss,
@@ -60,26 +60,27 @@ impl Framing {
         self.size(payload)
     }
 
-    /// The bytes of a packet with so much payload.
+    /// Bytes of a packet with this payload.
     const fn size(self, payload: u32) -> u32 {
         let size = payload + self.header;
         if size < self.least { self.least } else { size }
     }
 }
 
-/// From the first bit of a lone packet of `bytes` leaving to its last bit arriving.
+/// Time from the first bit of a lone packet of `bytes` leaving to its last bit arriving.
 pub fn transit(network: &Network, path: &[LinkId], bytes: u32) -> Span {
     let times = path.iter().map(|&link| network.link(link).rate.time_for(bytes));
     times.fold(network.path_delay(path), |sum, time| sum + time)
 }
 
-/// From the first bit of a flow of `bytes` leaving to its last bit arriving, alone on `path`; zero
-/// for an empty flow. Saturates.
+/// Time from the first bit of a flow of `bytes` leaving to its last bit arriving, alone on `path`;
+/// zero for an empty flow. Saturates.
 ///
-/// A packet waits at a link for the one before it, so that the last one arrives after the longest
-/// chain of sendings in which each step goes to the next link or to the next packet. Of `n` packets
-/// all but the last are alike: their part of the chain passes each link up to some link `j` once,
-/// and `n − 2` times more the slowest of these. The last packet passes the links from `j` on.
+/// A packet waits at a link for the one before it, so the last one arrives after the longest chain
+/// of transmissions in which each step goes to the next link or to the next packet. Of `n` packets
+/// all except the last are alike: their part of the chain passes each link up to some link `j`
+/// once, and the slowest of these links `n − 2` more times. The last packet passes the links from
+/// `j` on.
 pub fn completion(network: &Network, path: &[LinkId], bytes: u64, framing: Framing) -> Span {
     if bytes == 0 {
         return Span::ZERO;
@@ -89,7 +90,7 @@ pub fn completion(network: &Network, path: &[LinkId], bytes: u64, framing: Frami
         return transit(network, path, last);
     };
     let time = |link: LinkId, bytes| u128::from(network.link(link).rate.time_for(bytes).as_ps());
-    // What the last packet still has to pass.
+    // Time that the last packet still needs.
     let mut tail: u128 = path.iter().map(|&link| time(link, last)).sum();
     let (mut head, mut slowest, mut longest) = (0, 0, 0);
     for &link in path {
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
     use crate::network::NodeId;
 
-    /// A chain of links with these speeds and delays, and the path along it.
+    /// A chain of links with these rates and delays, and the path along it.
     fn chain(links: &[(Rate, Span)]) -> (Network, Vec<LinkId>) {
         let switches = links.len() as u32 - 1;
         let mut network = Network::new(2, switches);
@@ -144,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_takes_what_a_pipeline_of_queues_takes() {
+    fn completion_equals_a_simulated_pipeline_of_queues() {
         let mut rng = Rng::new(1, 0);
         let mut below = |limit: u64| rng.next_u64() % limit;
-        // 995 Mb/s and 7 bit/s do not take whole picoseconds a byte.
+        // 995 Mb/s and 7 bit/s do not take whole picoseconds per byte.
         let speeds = [995_000_000, 1_000_000_000, 10_000_000_000, 40_000_000_000, 7];
         let mut slowest_places = [0; 6];
         for round in 0..20_000 {
@@ -172,13 +173,14 @@ mod tests {
         }
         assert!(
             slowest_places.iter().all(|&count| count > 50),
-            "the slowest link is not everywhere: {slowest_places:?}"
+            "the slowest link is not tested at every position: {slowest_places:?}"
         );
     }
 
     #[test]
     fn equal_links_give_the_textbook_formula() {
-        // Ten packets of 1500 bytes over four links of 10 Gb/s: 13 · 1.2 µs, and the delay.
+        // Ten packets of 1500 bytes over four links of 10 Gb/s: 13 · 1.2 µs, plus the propagation
+        // delay.
         let (network, path) = chain(&[(Rate::from_gbps(10), Span::from_us(5)); 4]);
         let framing = Framing::new(1460, 40).unwrap();
         let took = completion(&network, &path, 14_600, framing);
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_takes_no_time_and_endless_flows_saturate() {
+    fn empty_flows_take_no_time_and_endless_flows_saturate() {
         let (network, path) = chain(&[(Rate::from_bps(1).unwrap(), Span::from_us(5)); 9]);
         let framing = Framing::new(1, u32::MAX - 1).unwrap();
         assert_eq!(completion(&network, &path, 0, framing), Span::ZERO);
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_that_cannot_be_is_refused() {
+    fn impossible_framing_is_refused() {
         let error = |mss, header| Framing::new(mss, header).unwrap_err().to_string();
         assert_eq!(error(0, 40), "mss = 0 is out of range; allowed: at least 1");
         assert_eq!(error(u32::MAX, 1), "header = 1 is out of range; allowed: at most 0");

@@ -1,8 +1,8 @@
 //! A network: hosts and switches, and the links between them.
 //!
-//! Hosts come first: node `n` is host `n` as long as `n` is below the number of hosts, and a switch
-//! from there on. A link goes one way; a cable is two links. The egress port of a link belongs to
-//! the node that the link leaves, so that ports and links have the same numbers.
+//! Hosts come first: node `n` is host `n` if `n` is below the number of hosts, otherwise a switch.
+//! A link has one direction; a cable is two links. The egress port of a link belongs to the node
+//! that sends on the link, so that ports and links have the same numbers.
 
 use tidegate_units::{ConfigError, Rate, Span};
 
@@ -13,7 +13,7 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The id as an index into a `Vec` of such things.
+            /// The id as an index into a `Vec`.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -29,16 +29,16 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A host. Its number is also that of its node.
+    /// A host, with the same number as its node.
     HostId;
-    /// A link of one direction, and the egress port that feeds it.
+    /// A link in one direction, and the egress port that feeds it.
     LinkId;
     /// A host or a switch.
     NodeId;
 }
 
 impl HostId {
-    /// The node that the host is.
+    /// Node of the host.
     pub const fn node(self) -> NodeId {
         NodeId(self.0)
     }
@@ -47,13 +47,13 @@ impl HostId {
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The node that sends on it.
+    /// Sending node.
     pub from: NodeId,
-    /// The node that receives from it.
+    /// Receiving node.
     pub to: NodeId,
-    /// Its speed.
+    /// Link speed.
     pub rate: Rate,
-    /// How long a bit travels.
+    /// Propagation delay.
     pub delay: Span,
 }
 
@@ -66,19 +66,19 @@ pub struct Network {
     tiers: Vec<Tier>,
 }
 
-/// Switches of one kind: from number `first` to the next tier's.
+/// Switches of one kind, from number `first` up to the next tier's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tier {
     first: u32,
     name: &'static str,
 }
 
-/// What a switch can send in each direction, in bits per second.
+/// Sending capacity of a switch in each direction, in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
-    /// To the hosts at it.
+    /// Capacity to its hosts.
     pub to_hosts: u64,
-    /// To other switches.
+    /// Capacity to other switches.
     pub to_switches: u64,
 }
 
@@ -88,13 +88,13 @@ impl Network {
         Self { hosts, switches, links: Vec::new(), tiers: Vec::new() }
     }
 
-    /// Calls the switches from number `first` on `name`, counted from zero. Tiers are named in
-    /// order; a later call takes over from its `first` on.
+    /// Names the switches from number `first` on `name`, counted from zero. Tiers are named in
+    /// order; a later call replaces the name from its `first` on.
     pub fn name_switches(&mut self, first: u32, name: &'static str) {
         self.tiers.push(Tier { first, name });
     }
 
-    /// Adds a cable: a link from `a` to `b` and, with the next number, one back.
+    /// Adds a cable: a link from `a` to `b` and, with the next number, the reverse link.
     pub fn connect(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> LinkId {
         let there = LinkId(self.links.len() as u32);
         let link = |from, to| Link { from, to, rate, delay };
@@ -102,7 +102,7 @@ impl Network {
         there
     }
 
-    /// The link of the other direction of the same cable.
+    /// The link in the other direction of the same cable.
     #[inline]
     pub const fn reverse(link: LinkId) -> LinkId {
         LinkId(link.0 ^ 1)
@@ -123,7 +123,7 @@ impl Network {
         self.hosts + self.switches
     }
 
-    /// The switch with number `switch`, counted from zero, as a node.
+    /// Node of switch number `switch`, counted from zero.
     pub const fn switch(&self, switch: u32) -> NodeId {
         NodeId(self.hosts + switch)
     }
@@ -139,12 +139,12 @@ impl Network {
         &self.links
     }
 
-    /// A link.
+    /// The link with this number.
     pub fn link(&self, link: LinkId) -> &Link {
         &self.links[link.index()]
     }
 
-    /// The name of a node in reports and messages: `host3`, `leaf0`, `spine2`.
+    /// Name of a node in reports and messages: `host3`, `leaf0`, `spine2`.
     pub fn name(&self, node: NodeId) -> String {
         let Some(switch) = node.0.checked_sub(self.hosts) else {
             return format!("host{node}");
@@ -154,12 +154,12 @@ impl Network {
         format!("{name}{}", switch - first)
     }
 
-    /// The name of a link in reports, messages and captures: `leaf0>host3`.
+    /// Name of a link in reports, messages and captures: `leaf0>host3`.
     pub fn link_name(&self, link: &Link) -> String {
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
-    /// For each host the node at the other end of its cable. Hosts with the same one share a rack.
+    /// Rack of each host: the node at the other end of its cable.
     pub fn racks(&self) -> Vec<NodeId> {
         let mut racks = vec![NodeId::default(); self.hosts as usize];
         for link in self.links.iter().filter(|link| self.is_host(link.from)) {
@@ -168,7 +168,7 @@ impl Network {
         racks
     }
 
-    /// What a switch can send to its hosts and to other switches: their quotient is the
+    /// Sending capacity of a switch to its hosts and to other switches. Their quotient is the
     /// oversubscription of a leaf.
     pub fn capacity(&self, switch: NodeId) -> Capacity {
         let mut capacity = Capacity::default();
@@ -183,19 +183,19 @@ impl Network {
         capacity
     }
 
-    /// How long a bit travels along `path`, apart from the time that sending takes.
+    /// Propagation delay along `path`, without serialization.
     pub fn path_delay(&self, path: &[LinkId]) -> Span {
         let delays = path.iter().map(|&link| self.link(link).delay);
         delays.fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
-    /// The speed of the slowest link of `path`; `None` for an empty one.
+    /// Rate of the slowest link of `path`; `None` for an empty path.
     pub fn bottleneck(&self, path: &[LinkId]) -> Option<Rate> {
         path.iter().map(|&link| self.link(link).rate).min()
     }
 
-    /// Checks that a simulation can run on it: every host has exactly one cable, every cable joins
-    /// two different nodes that exist, and there are at least two hosts.
+    /// Checks that the network can be simulated: every host has exactly one cable, every cable
+    /// connects two different existing nodes, and there are at least two hosts.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.hosts < 2 {
             return Err(ConfigError::out_of_range("hosts", self.hosts, "at least 2"));

@@ -1,18 +1,20 @@
-//! The parts of a network that threads work on: whole switches with their hosts.
+//! Partition of a network among threads: whole switches with their hosts.
 
 use crate::network::{HostId, LinkId, Network, NodeId};
 
-/// Which part each node belongs to. It decides who does the work, and nothing of the outcome.
+/// Part that each node belongs to. It decides which thread does the work and never affects the
+/// outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// By node.
+    /// Part by node.
     nodes: Vec<u16>,
     count: u16,
 }
 
 impl Partition {
-    /// At most `most` parts with about as many links each: neighbouring switches with hosts
-    /// together, and a switch without hosts beside its neighbours, if they are all of one part.
+    /// Creates at most `most` parts with similar numbers of links: neighbouring switches with hosts
+    /// are kept together, and a switch without hosts joins its neighbours if they are all in one
+    /// part.
     pub(crate) fn new(network: &Network, most: usize) -> Self {
         const NONE: u16 = u16::MAX;
         let mut links = vec![0_u64; network.nodes() as usize];
@@ -32,7 +34,7 @@ impl Partition {
         let mut loads = vec![0; count as usize];
         let mut before = 0;
         for &edge in &edges {
-            // By the middle of its links among all.
+            // The part at the middle of its links among all links.
             let part = (2 * before + links[edge]) * count / (2 * total);
             nodes[edge] = part as u16; // less than `count`
             loads[part as usize] += links[edge];
@@ -63,7 +65,7 @@ impl Partition {
                 false
             });
             if others.len() == waiting {
-                // Nobody gets there.
+                // Switches that no cable connects.
                 others.drain(..).for_each(|node| nodes[node] = 0);
             }
         }
@@ -73,28 +75,28 @@ impl Partition {
         Self { nodes, count: count as u16 }
     }
 
-    /// How many parts there are.
+    /// Number of parts.
     pub(crate) fn count(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// The part of a node.
+    /// Part of a node.
     pub(crate) fn of(&self, node: NodeId) -> u16 {
         self.nodes[node.index()]
     }
 
-    /// The part of a host.
+    /// Part of a host.
     pub(crate) fn of_host(&self, host: HostId) -> u16 {
         self.of(host.node())
     }
 
-    /// By link: the part of the node that sends on it.
+    /// Part of the sending node, by link.
     pub(crate) fn of_links(&self, network: &Network) -> Vec<u16> {
         let links = network.links().iter();
         links.map(|link| self.of(link.from)).collect()
     }
 
-    /// Whether a link leads from one part to another.
+    /// Whether a link connects two parts.
     pub(crate) fn parts(&self, network: &Network, link: LinkId) -> bool {
         let link = network.link(link);
         self.of(link.from) != self.of(link.to)
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_of_one_size_where_they_can_be() {
+    fn parts_have_equal_sizes_where_possible() {
         let config = leaf_spine::Config {
             leaves: 8,
             spines: 8,
@@ -140,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_not_taken_apart() {
+    fn a_pod_stays_in_one_part() {
         let config = fat_tree::Config { k: 4, ..fat_tree::Config::default() };
         let network = config.build().unwrap();
         let partition = Partition::new(&network, 4);
         let crossing = (0..network.links().len() as u32)
             .filter(|&link| partition.parts(&network, LinkId(link)));
-        // Each of the 4 cores is in one of the 4 pods, which it has one of 4 cables to.
+        // Each of the 4 cores is in one of the 4 pods, to which it has one of its 4 cables.
         assert_eq!(crossing.count(), 2 * 4 * 3);
         assert_eq!(sizes(&partition), [4 + 4 + 1; 4]);
     }

@@ -1,4 +1,4 @@
-//! A run from the first flow to the end, and what it leaves behind.
+//! A run, from the first flow to its outcome.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,75 +18,74 @@ use crate::setup::{Setup, Transport};
 use crate::trace::flow::FlowTrace;
 use crate::world::{BucketEngine, Engine, HeapEngine, ParallelEngine, Progress};
 
-/// What a run left behind.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What became of each flow, in their order.
+    /// Result of each flow, in the order of the flows.
     pub flows: Vec<FlowResult>,
-    /// The round trips of each series of probes: when each answer came, and how long it took.
+    /// Round trips of each series of probes: arrival time and round-trip time of each answer.
     pub probes: Vec<Vec<(Time, Span)>>,
-    /// What each link carried, by number.
+    /// Traffic of each link, by number.
     pub links: Vec<LinkCount>,
-    /// What each port marked and dropped, by the link's number; none for ideal hosts.
+    /// Marks and drops of each port, by link number; `None` for ideal hosts.
     pub ports: Vec<Option<PortStats>>,
-    /// How each class of a link was paused that was: by link, then by class.
+    /// Pauses of each class of a link that was paused: by link, then by class.
     pub pauses: Vec<ClassPauses>,
-    /// Links that wait for each other for good at the end. Nobody can leave a deadlock, so that one
-    /// that came about earlier is among them.
+    /// Links that wait for each other forever at the end. A deadlock never dissolves, so earlier
+    /// ones are included.
     pub deadlocks: Vec<Deadlock>,
     /// Totals.
     pub tally: Tally,
-    /// The simulated time at the end: of the last finish, if flows ended the run.
+    /// Simulated time at the end; if flows ended the run, the time of the last finish.
     pub ended_at: Time,
-    /// Why it ended.
+    /// Reason for the end.
     pub end: End,
-    /// What was observed: nothing, unless the setup asks for it.
+    /// Observations: empty unless the setup asks for some.
     pub observed: Observations,
-    /// How the engine served switches with shared buffers: no part of the result.
+    /// How the engine served switches with shared buffers; not part of the result.
     pub engine_counters: EngineCounters,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Every flow that can end is finished, or its connection broke; or as many are finished as
-    /// were asked for.
+    /// Every flow that can end is finished, or its connection broke; or the requested number of
+    /// flows is finished.
     Finished,
-    /// Somebody asked for it.
+    /// The caller interrupted the run.
     Interrupted,
-    /// Flows wait but nothing moves; the text says what they wait for.
+    /// Flows wait but nothing moves; the text names the cause.
     Stalled(String),
-    /// The time that was set for it is over.
+    /// The time limit was reached.
     TimeUp,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// The simulated time.
+    /// Simulated time.
     pub now: Time,
-    /// Flows that have finished.
+    /// Finished flows.
     pub finished: u32,
 }
 
-/// A run reports its status each time it has made this many steps, which are buckets of time: from
-/// a millisecond of work, with buckets of 200 ns, to half a second in a busy network with long
-/// ones.
+/// Steps, which are buckets of time, between status reports. They take from a millisecond of work,
+/// with buckets of 200 ns, to half a second in a busy network with long buckets.
 const STEPS_PER_STATUS: u32 = 1 << 8;
 
-/// Runs a setup. It ends early, with what is finished, once `interrupt` is set.
+/// Runs a setup. Once `interrupt` is set, the run ends early and keeps the finished flows.
 pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
     run_watched(setup, interrupt, &mut |_| {})
 }
 
-/// Runs a setup and reports now and then how far it is. Reporting does not change the outcome.
+/// Runs a setup and reports its progress periodically. Reporting does not change the outcome.
 pub fn run_watched(
     setup: &Setup,
     interrupt: &AtomicBool,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
-    // Whatever cannot be used, one thread reports it.
+    // If the setup is invalid, the single-threaded engine reports the error.
     if ParallelEngine::suits(setup)
         && let Ok(outcome) = run_on::<ParallelEngine>(setup, interrupt, None, report)
     {
@@ -116,7 +115,7 @@ pub fn run_traced(
     run_on::<BucketEngine>(setup, interrupt, Some(Recording::Flow(trace)), report)
 }
 
-/// Runs a setup on the reference engine: the same outcome, event by event.
+/// Runs a setup on the reference engine: same outcome, one event at a time.
 pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
     run_on::<HeapEngine>(setup, interrupt, None, &mut |_| {})
 }
@@ -143,7 +142,7 @@ fn run_on<E: Engine>(
     let mut observer = Observer::new(setup, &engine)?;
     let mut steps = 0_u32;
     let end = loop {
-        // Looks at every moment that the next step would pass.
+        // Stops at every observation that the next step would pass.
         while let Some(now) = observer.next_until(setup.stop.at)
             && now < engine.horizon()
         {
@@ -158,8 +157,8 @@ fn run_on<E: Engine>(
         if engine.has_finished(setup.stop.finished) {
             break End::Finished;
         }
-        // Every engine asks this as of the beginning of a bucket, and that of the last one may have
-        // been passed by looking.
+        // Every engine evaluates this at the start of a bucket, and observations may have advanced
+        // it past the start of the last one.
         let still = engine.plan().begin_of_bucket(engine.now()) - engine.progress_at();
         let is_stalled = still > setup.stop.stalled && engine.tally().live > 0;
         if progress == Progress::Silent || is_stalled {
@@ -183,8 +182,8 @@ fn run_on<E: Engine>(
     }
     let (ended_at, closed) = match end {
         End::Finished => {
-            // The run ends with this flow. What else happens in the same bucket of time is counted
-            // on every engine, or the links would have carried more on one than on another.
+            // The run ends with this flow. Other events in the same bucket of time are counted on
+            // every engine; otherwise the links would have carried different amounts.
             let last = engine.last_finish(setup.stop.finished);
             let stop = engine.plan().end_of_bucket(last).min(setup.stop.at);
             while engine.now() < stop && engine.advance(stop) == Progress::Going {}
@@ -195,7 +194,7 @@ fn run_on<E: Engine>(
         }
         End::TimeUp => (setup.stop.at, setup.stop.at),
         End::Interrupted => (engine.now(), engine.now()),
-        // How long a run waits for something to happen depends on the engine.
+        // The time that a run waits for progress depends on the engine.
         End::Stalled(_) => (engine.now(), engine.progress_at()),
     };
     observer.find_flows(&engine);
@@ -220,7 +219,7 @@ fn run_on<E: Engine>(
     })
 }
 
-/// Checks that the links to be captured exist.
+/// Checks that the captured links exist.
 fn check_links(setup: &Setup, links: &[LinkId]) -> Result<(), ConfigError> {
     let count = setup.network.links().len();
     match links.iter().find(|link| link.index() >= count) {
@@ -233,7 +232,7 @@ fn check_links(setup: &Setup, links: &[LinkId]) -> Result<(), ConfigError> {
 }
 
 impl Outcome {
-    /// A hash of everything here: two runs with the same one had the same results.
+    /// Hash of all results: two runs with the same hash had the same results.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::default();
         for flow in &self.flows {
@@ -289,7 +288,7 @@ mod tests {
     use crate::topology::leaf_spine;
     use crate::{Flow, HostId};
 
-    /// Hosts of two racks send to one of the third: marks at leaves and spines, and drops.
+    /// Hosts of two racks send to one host of the third: marks at leaves and spines, and drops.
     fn fabric() -> Setup {
         let config = leaf_spine::Config {
             leaves: 3,
@@ -316,7 +315,7 @@ mod tests {
         setup
     }
 
-    /// What a capture sees of every link.
+    /// A recorder of every link.
     #[derive(Default)]
     struct Notes {
         links: Vec<LinkId>,
@@ -332,7 +331,7 @@ mod tests {
 
         fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
             let mut captured = *captured;
-            // Numbers that engines give in the order in which they come to the packets.
+            // Clears numbers that engines assign in the order in which they process packets.
             (captured.packet.serial, captured.packet.spilled) = (0, 0);
             self.all.push((at, link, format!("{captured:?}")));
         }
@@ -340,8 +339,8 @@ mod tests {
         fn write(&mut self, _now: Time) {}
     }
 
-    /// The fast engine serves a port for many packets before it serves the next one, which marks
-    /// and drops them: a capture shows them as they were.
+    /// The fast engine serves a port for many packets before it serves the next port, which marks
+    /// and drops them: a capture shows the packets as they were.
     #[test]
     fn a_capture_is_the_same_on_both_engines() {
         fn captured<E: Engine>(setup: &Setup) -> (Outcome, Notes) {

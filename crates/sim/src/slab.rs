@@ -1,8 +1,8 @@
-//! A table of values whose slots are reused: last freed, first taken.
+//! A table of values with reused slots: the last one freed is the first one taken.
 
 use std::ops::{Index, IndexMut};
 
-/// Values by number. It grows and never shrinks.
+/// Values by number. The table grows and never shrinks.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     values: Vec<T>,
@@ -25,7 +25,7 @@ impl<T: Copy> Slab<T> {
         slot
     }
 
-    /// Takes a slot whose value does not matter yet.
+    /// Claims a slot whose value is not yet set.
     #[inline]
     pub(crate) fn claim(&mut self) -> u32
     where
@@ -47,10 +47,10 @@ impl<T: Copy> Slab<T> {
     {
         let slot = u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
         if self.values.len() == self.values.capacity() {
-            // By a quarter: what is not used yet is memory too.
+            // Grows by a quarter, because unused slots take memory too.
             let more = (self.values.len() / 4).max(64);
             self.values.reserve_exact(more);
-            // Room for the day when everything is free again: freeing never allocates.
+            // Reserves space for the case that all slots are free, so that freeing never allocates.
             let all = self.values.capacity() - self.free.len();
             self.free.reserve_exact(all);
         }
@@ -58,14 +58,14 @@ impl<T: Copy> Slab<T> {
         self.free.push(slot);
     }
 
-    /// Takes the value out; its number is free again.
+    /// Removes and returns a value; its number becomes free.
     #[inline]
     pub(crate) fn take(&mut self, slot: u32) -> T {
         self.free(slot);
         self.values[slot as usize]
     }
 
-    /// Gives a number back.
+    /// Frees a number.
     #[inline]
     pub(crate) fn free(&mut self, slot: u32) {
         self.free.push(slot);

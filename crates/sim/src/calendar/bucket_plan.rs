@@ -1,5 +1,4 @@
-//! The buckets that the time of a run is cut into, and the order in which ports are served in a
-//! bucket.
+//! Plan of time buckets for a run, and the order in which ports are served in a bucket.
 
 use std::ops::Range;
 
@@ -8,33 +7,32 @@ use tidegate_units::{Span, Time};
 use crate::routes::Routes;
 use crate::setup::Setup;
 
-/// How time is cut.
+/// Division of time into buckets.
 ///
-/// Everything that arrives in a bucket of time has to be known before it is served. If buckets are
-/// no longer than the shortest link, it is known when the bucket begins. But where ports do not
-/// depend on each other, and packets never come back to a port without having been at a host, ports
-/// can be served in the order in which packets meet them, level by level: what a port sends in a
-/// bucket may arrive at a higher level, or at a host, in the same bucket. Then only the links that
-/// leave hosts have to be longer.
+/// Everything that arrives in a bucket must be known before the bucket is served. If buckets are no
+/// longer than the shortest link, it is known when the bucket begins. But if ports do not depend on
+/// each other, and a packet never returns to a port without having been at a host, ports can be
+/// served in the order in which packets reach them, level by level: a packet that a port sends may
+/// arrive at a higher level, or at a host, in the same bucket. Then only the links that leave hosts
+/// must be longer.
 #[derive(Clone, Debug)]
 pub(crate) struct BucketPlan {
-    /// How long a bucket is, as a power of two in picoseconds.
+    /// Length of a bucket, as a power of two in picoseconds.
     width: u32,
-    /// How long a step is, in which nothing that leaves a port arrives anywhere, as a power of two
-    /// in picoseconds. Never longer than a bucket.
+    /// Length of a step, as a power of two in picoseconds. No packet that leaves a port in a step
+    /// arrives anywhere in it. Never longer than a bucket.
     step: u32,
-    /// By link: the level of its port. Lower ones are served first.
+    /// Level of the port of each link. Lower levels are served first.
     levels: Box<[u8]>,
     count: u8,
 }
 
-/// The most bytes that a link carries in a bucket, if there is more than one level. With more,
-/// ports have to put more arrivals in order, and packets are out of the cache before they come to
-/// the next level.
+/// Most bytes that a link carries in a bucket, if there is more than one level. Above it ports have
+/// more arrivals to sort, and packets have left the cache before they reach the next level.
 const MAX_BYTES: u32 = 1 << 15;
 
 impl BucketPlan {
-    /// The plan for a setup whose packets go on these routes.
+    /// Creates the plan for a setup whose packets take these routes.
     pub(crate) fn new(setup: &Setup, routes: &Routes) -> Self {
         let network = &setup.network;
         let links = network.links();
@@ -57,60 +55,60 @@ impl BucketPlan {
         }
     }
 
-    /// How long a bucket is, as a power of two in picoseconds.
+    /// Length of a bucket, as a power of two in picoseconds.
     pub(crate) const fn width(&self) -> u32 {
         self.width
     }
 
-    /// The most windows that switches with shared buffers are asked about.
+    /// Most windows for which switches with shared buffers are checked.
     pub(crate) const MAX_WINDOWS: usize = 4;
 
-    /// How long a window is: a bucket, a half of it, and so on.
+    /// Length of a window: a bucket, half of it, and so on.
     pub(crate) const fn span(&self, window: usize) -> Span {
         Span::from_ps(1 << self.width >> window)
     }
 
-    /// The windows that begin at `time` and are longer than a step.
+    /// Windows that begin at `time` and are longer than a step.
     pub(crate) fn windows(&self, time: Time) -> Range<usize> {
         let longer = ((self.width - self.step) as usize).min(Self::MAX_WINDOWS);
         let first = (self.width as usize).saturating_sub(time.as_ps().trailing_zeros() as usize);
         first.min(longer)..longer
     }
 
-    /// The end of the window that holds `time`.
+    /// End of the window that contains `time`.
     pub(crate) const fn end_of_window(&self, time: Time, window: usize) -> Time {
         let width = self.width - window as u32;
         Time::from_ps(((time.as_ps() >> width) + 1).saturating_mul(1 << width))
     }
 
-    /// The end of the step that holds `time`.
+    /// End of the step that contains `time`.
     pub(crate) const fn end_of_step(&self, time: Time) -> Time {
         Time::from_ps(((time.as_ps() >> self.step) + 1).saturating_mul(1 << self.step))
     }
 
-    /// The beginning of the bucket that holds `time`.
+    /// Start of the bucket that contains `time`.
     pub(crate) const fn begin_of_bucket(&self, time: Time) -> Time {
         Time::from_ps(time.as_ps() >> self.width << self.width)
     }
 
-    /// The end of the bucket that holds `time`.
+    /// End of the bucket that contains `time`.
     pub(crate) const fn end_of_bucket(&self, time: Time) -> Time {
         let width = self.width;
         Time::from_ps(((time.as_ps() >> width) + 1).saturating_mul(1 << width))
     }
 
-    /// How many levels there are.
+    /// Number of levels.
     pub(crate) const fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// The levels of the ports of all links.
+    /// Levels of the ports of all links.
     pub(crate) fn levels(&self) -> impl Iterator<Item = usize> {
         self.levels.iter().map(|&level| usize::from(level))
     }
 }
 
-/// The length of a bucket that is no longer than this, as a power of two in picoseconds.
+/// Length of the longest bucket that is not longer than this, as a power of two in picoseconds.
 const fn width(lookahead: Span) -> u32 {
     let ps = lookahead.as_ps();
     if ps == 0 { 0 } else { ps.ilog2() }
@@ -136,7 +134,7 @@ mod tests {
         Setup::new(config.build().unwrap(), Vec::new())
     }
 
-    /// How many levels, and how long a bucket is.
+    /// Number of levels and length of a bucket.
     fn plan(setup: &Setup) -> (usize, u32) {
         let plan = BucketPlan::new(setup, &Routes::new(&setup.network).unwrap());
         (plan.count(), plan.width())
@@ -146,10 +144,10 @@ mod tests {
     fn a_bucket_is_as_long_as_the_links_of_hosts() {
         // An ACK of 40 bytes takes 32 ns more at 10 Gb/s. 2^24 ps are 16.8 us, 2^17 131 ns.
         assert_eq!(plan(&fabric(20_200, 200, 10)), (3, 24));
-        // Shorter links of hosts than of switches, and equal ones, leave no room.
+        // Links of hosts that are shorter than switches' links, or equal, leave no room for levels.
         assert_eq!(plan(&fabric(200, 20_200, 10)), (1, 17));
         assert_eq!(plan(&fabric(200, 200, 10)), (1, 17));
-        // 2^20 ps are 1.05 us: what is gained has to be a power of two.
+        // 2^20 ps are 1.05 us: the gain must be a power of two.
         assert_eq!(plan(&fabric(2_000, 1_100, 10)), (1, 20));
         assert_eq!(plan(&fabric(2_100, 1_100, 10)), (3, 21));
     }
@@ -159,7 +157,7 @@ mod tests {
         // 32 KiB are 26 us at 10 Gb/s, 2.6 us at 100.
         assert_eq!(plan(&fabric(100_000, 200, 10)), (3, 24));
         assert_eq!(plan(&fabric(100_000, 200, 100)), (3, 21));
-        // With levels or without, a bucket is never shorter than without.
+        // A bucket with levels is never shorter than one without.
         assert_eq!(plan(&fabric(100_000, 50_000, 100)), (1, 25));
     }
 
@@ -185,14 +183,14 @@ mod tests {
         assert_eq!(plan.span(3), Span::from_ps(1 << 21));
         let end = plan.end_of_window(Time::from_ps(3 << 22), 2);
         assert_eq!(end, Time::from_ps(1 << 24));
-        // None is longer than a step where a bucket is one.
+        // If a bucket is a single step, no window is longer than a step.
         let setup = fabric(200, 200, 10);
         let plan = BucketPlan::new(&setup, &Routes::new(&setup.network).unwrap());
         assert!(plan.windows(Time::ZERO).is_empty());
     }
 
     #[test]
-    fn a_scheme_that_fits_only_fast_links_is_not_tried_on_slow_ones() {
+    fn a_scheme_for_fast_links_only_does_not_break_the_plan() {
         let mut setup = fabric(20_200, 200, 100);
         setup.switch.marking = mark::Config::named("ideal-red").unwrap();
         setup.switch.marking.set("capacities", "20Gbps").unwrap();

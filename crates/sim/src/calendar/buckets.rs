@@ -1,5 +1,6 @@
-//! Time cut into buckets: everything that arrives at a port within a bucket is known before the
-//! port is served, so that it is sorted once instead of going through a heap. See [`BucketPlan`].
+//! Calendar in buckets of time. Everything that arrives at a port within a bucket is known before
+//! the port is served, so that it is sorted once and does not go through a heap. See
+//! [`BucketPlan`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,58 +13,59 @@ use crate::by_key::ByKey;
 use crate::packet::Packet;
 use crate::slab::Slab;
 
-/// The calendar of the fast engine.
+/// Calendar of the fast engine.
 #[derive(Debug)]
 pub(crate) struct Buckets {
-    /// A bucket is 2^width picoseconds wide.
+    /// Width of a bucket: 2^width picoseconds.
     width: u32,
-    /// The number of the bucket that is open now.
+    /// Number of the open bucket.
     current: u64,
-    /// The first level of the open bucket that was not taken yet.
+    /// First level of the open bucket that was not taken yet.
     untaken: usize,
-    /// What arrives in the buckets from `current` on, by level, which hosts are the last of, and by
-    /// the lower bits of the bucket's number.
+    /// Arrivals in the buckets from `current` on, by level and by the lower bits of the bucket's
+    /// number. Hosts are the last level.
     ring: Box<[Vec<Arrival>]>,
-    /// The number of buckets in the ring less one.
+    /// Number of buckets in the ring, minus one.
     mask: u64,
-    /// By link: where the lists of its port's level begin in the ring.
+    /// By link: start of the lists of its port's level in the ring.
     ports: Box<[u32]>,
-    /// Where those of hosts do.
+    /// Start of the hosts' lists in the ring.
     hosts: u32,
-    /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve
-    /// the whole ring.
+    /// Memory of buckets that are over, the last used on top: a few buffers that stay in the cache
+    /// serve the whole ring.
     spare: Vec<Vec<Arrival>>,
-    /// By level: what arrives in a bucket that is taken in parts.
+    /// By level: arrivals of a bucket that is taken in parts.
     cuts: Box<[Cut]>,
     /// Arrivals in the ring and in cuts.
     held: usize,
-    /// Arrivals after the buckets of the ring.
+    /// Arrivals beyond the buckets of the ring.
     far: BinaryHeap<Reverse<Far>>,
     far_pushed: u64,
 }
 
-/// What was known of a bucket when the first part of it was taken, in order of time: it is not
-/// looked through for each part again. What is pushed later stays in the ring, and not for long.
+/// Arrivals of a bucket that were known when its first part was taken, in order of time, so that
+/// they are not searched again for each part. Later arrivals stay in the ring, only briefly.
 #[derive(Debug, Default)]
 struct Cut {
-    /// The bucket, if any was ever cut.
+    /// The bucket; `None` before the first cut.
     bucket: Option<u64>,
     by_time: ByTime,
-    /// How many of them were taken.
+    /// Number of arrivals taken.
     taken: usize,
 }
 
-/// An arrival by its bucket, and then by when it was pushed.
+/// An arrival, ordered by its bucket and then by insertion.
 type Far = ByKey<(u64, u64), (Arrival, Destination)>;
 
-/// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one
-/// packet after the other.
+/// Fewest buckets in the ring: room for the burst of an ideal host, which sends packets back to
+/// back.
 const MIN_RING: u64 = 1 << 10;
-/// The most buckets in the ring; longer delays wait in the heap beside it.
+/// Most buckets in the ring; arrivals with longer delays wait in the heap beside it.
 const MAX_RING: u64 = 1 << 14;
 
 impl Buckets {
-    /// A calendar for links on which hardly anything arrives later than `horizon` after it left.
+    /// Creates a calendar for links on which few packets arrive later than `horizon` after they
+    /// left.
     pub(crate) fn new(plan: &BucketPlan, horizon: Span) -> Self {
         let width = plan.width();
         let count = (horizon.as_ps() >> width).saturating_add(2);
@@ -86,44 +88,41 @@ impl Buckets {
         }
     }
 
-    /// The width of a bucket as a power of two, in picoseconds.
+    /// Width of a bucket as a power of two, in picoseconds.
     pub(crate) const fn width(&self) -> u32 {
         self.width
     }
 
-    /// When the open bucket begins.
+    /// Start of the open bucket.
     #[inline]
     pub(crate) const fn begin(&self) -> Time {
         Time::from_ps(self.current << self.width)
     }
 
-    /// When the open bucket ends, and the next one begins.
+    /// End of the open bucket and start of the next.
     #[inline]
     pub(crate) const fn end(&self) -> Time {
         Time::from_ps((self.current + 1) << self.width)
     }
 
-    /// Goes to the next bucket.
+    /// Advances to the next bucket.
     #[inline]
     pub(crate) fn turn(&mut self) {
         self.go_to(self.current + 1);
     }
 
-    /// Goes on to the bucket that holds `time`, which nothing arrives before.
+    /// Advances to the bucket that contains `time`. Nothing may arrive before it.
     pub(crate) fn skip_to(&mut self, time: Time) {
         let bucket = time.as_ps() >> self.width;
         if bucket > self.current {
             let mut passed = self.current..bucket.min(self.current + self.mask + 1);
-            debug_assert!(
-                passed.all(|passed| !self.has_arrivals(passed)),
-                "no packet is passed over"
-            );
+            debug_assert!(passed.all(|passed| !self.has_arrivals(passed)), "no packet is skipped");
             self.go_to(bucket);
         }
     }
 
-    /// When the first packet arrives, or a time before that. It looks no further than `bound`: at
-    /// no more buckets than are passed over.
+    /// Arrival of the first packet, or an earlier time. Searches only up to `bound`, so that it
+    /// visits no more buckets than are skipped.
     pub(crate) fn earliest(&self, bound: Time) -> Option<Time> {
         if self.held == 0 {
             let first = self.far.peek();
@@ -172,7 +171,7 @@ impl Buckets {
         };
         debug_assert!(
             bucket > self.current || u64::from(begin) >= self.untaken as u64 * (self.mask + 1),
-            "what arrives is known before it is asked for"
+            "an arrival is inserted before its bucket and level are taken"
         );
         let list = &mut self.ring[begin as usize + (bucket & self.mask) as usize];
         if list.len() == list.capacity() {
@@ -182,7 +181,7 @@ impl Buckets {
         self.held += 1;
     }
 
-    /// Takes the arrival in parts: they stay in registers for those that are not far.
+    /// Takes the arrival in parts, so that they stay in registers for arrivals that are near.
     #[cold]
     #[inline(never)]
     fn put_far(
@@ -200,13 +199,13 @@ impl Buckets {
         self.far_pushed += 1;
     }
 
-    /// All levels can be taken again: up to a later time.
+    /// Allows all levels to be taken again, up to a later time.
     pub(crate) const fn go_on(&mut self) {
         self.untaken = 0;
     }
 
-    /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts,
-    /// which are the level after the last. What `out` held is dropped; its memory is used again.
+    /// Takes the arrivals at the ports of a level in the open bucket before `stop`; the level after
+    /// the last means hosts. The previous contents of `out` are dropped and its memory is reused.
     pub(crate) fn take(
         &mut self,
         level: usize,
@@ -247,7 +246,7 @@ impl Buckets {
     }
 }
 
-/// Gives a full list more room: at first a buffer that was used before.
+/// Grows a full list, at first with a buffer that was used before.
 #[cold]
 #[inline(never)]
 fn make_room(list: &mut Vec<Arrival>, spare: &mut Vec<Vec<Arrival>>) {

@@ -1,4 +1,4 @@
-//! One heap of arrivals: simple, and slow with many packets in flight.
+//! Calendar with one heap of arrivals: simple, but slow with many packets in flight.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,24 +8,24 @@ use tidegate_units::Time;
 use super::{Arrival, Calendar, Destination, Rank};
 use crate::by_key::ByKey;
 
-/// The calendar of the reference engine.
+/// Calendar of the reference engine.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     noted: BinaryHeap<Reverse<Noted>>,
     pushed: u64,
 }
 
-/// An arrival in the order of the calendar's rule; last by when it was pushed.
+/// An arrival in the order of the calendar's rule, then by insertion.
 type Noted = ByKey<(Time, Rank, u64), (Arrival, Destination)>;
 
 impl Heap {
-    /// When the next packet arrives.
+    /// Time of the next arrival.
     pub(crate) fn next_at(&self) -> Option<Time> {
         let first = self.noted.peek();
         first.map(|Reverse(noted)| noted.value.0.at)
     }
 
-    /// Takes the next packet.
+    /// Removes and returns the next arrival.
     pub(crate) fn pop(&mut self) -> Option<(Arrival, Destination)> {
         let Reverse(noted) = self.noted.pop()?;
         Some(noted.value)

@@ -1,17 +1,17 @@
-//! The calendar of one part of the network.
+//! Calendar of one part of the network.
 
 use std::sync::Arc;
 
 use super::{Arrival, Buckets, Calendar, Destination, InBuckets, Rank};
 
-/// [`Buckets`] for what arrives in this part. What goes to another part is put aside.
+/// [`Buckets`] for arrivals in this part. Arrivals in other parts are set aside.
 #[derive(Debug)]
 pub(crate) struct PartCalendar {
     buckets: Buckets,
-    /// By link: the part of the node that sends on it.
+    /// Part of the node that sends on each link.
     parts: Arc<[u16]>,
     own: u16,
-    /// By part: what goes there, in the order in which it left.
+    /// Arrivals for each other part, in order of departure.
     pub(crate) outgoing: Vec<Vec<Arrival>>,
 }
 

@@ -6,8 +6,8 @@ use super::{Arrival, Rank};
 use crate::packet::Packet;
 use crate::slab::Slab;
 
-/// Brings a list that is nearly in order into order; what is equal keeps its order. `key` gives the
-/// time of each and the number of its packet.
+/// Sorts a nearly sorted list; equal entries keep their order. `key` gives the time of an entry and
+/// its packet's number.
 #[inline(never)]
 pub(crate) fn insertion<T: Copy>(
     list: &mut [T],
@@ -32,8 +32,8 @@ pub(crate) fn insertion<T: Copy>(
     }
 }
 
-/// Brings a list into order that consists of runs which are in order, as what comes from several
-/// links does; what is equal keeps its order. `spare` is room to work in.
+/// Sorts a list that consists of sorted runs, as arrivals from several links do; equal entries keep
+/// their order. `spare` is working memory.
 #[inline(never)]
 pub(crate) fn merge_runs<T: Copy>(
     list: &mut [T],
@@ -42,7 +42,7 @@ pub(crate) fn merge_runs<T: Copy>(
     key: impl Fn(&T) -> (Time, u32),
 ) {
     let is_later = later(packets, key);
-    // Where the first run of a list ends.
+    // End of the first run of a list.
     let run = |list: &[T]| {
         let mut pairs = list.windows(2);
         let end = pairs.position(|pair| is_later(&pair[0], &pair[1]));
@@ -74,7 +74,7 @@ pub(crate) fn merge_runs<T: Copy>(
     }
 }
 
-/// Whether one comes after another.
+/// Whether one entry comes after another.
 fn later<T>(packets: &Slab<Packet>, key: impl Fn(&T) -> (Time, u32)) -> impl Fn(&T, &T) -> bool {
     move |a, b| {
         let ((a, first), (b, second)) = (key(a), key(b));
@@ -88,7 +88,7 @@ fn has_later_rank(a: u32, b: u32, packets: &Slab<Packet>) -> bool {
     a > b
 }
 
-/// Sorts the arrivals of a bucket: a counting pass, then insertion. It uses its memory again.
+/// Sorts the arrivals of a bucket with a counting pass, then insertion. Reuses its memory.
 #[derive(Debug, Default)]
 pub(crate) struct ByTime {
     sorted: Vec<Arrival>,
@@ -96,12 +96,12 @@ pub(crate) struct ByTime {
 }
 
 impl ByTime {
-    /// What was sorted last.
+    /// Result of the last sort.
     pub(crate) fn sorted(&self) -> &[Arrival] {
         &self.sorted
     }
 
-    /// The arrivals in order. All of them are within 2^`width` picoseconds from `begin` on.
+    /// Sorts arrivals that are all within 2^`width` picoseconds from `begin`.
     pub(crate) fn sort(
         &mut self,
         arrivals: &[Arrival],
@@ -115,7 +115,7 @@ impl ByTime {
             insertion(&mut self.sorted, packets, Arrival::key);
             return &self.sorted;
         }
-        // About one slot of time for each arrival.
+        // About one slot of time per arrival.
         let slots = count.next_power_of_two().min(1 << width);
         let shift = width - slots.ilog2();
         let slot = |arrival: &Arrival| ((arrival.at - begin).as_ps() >> shift) as usize;
@@ -139,17 +139,17 @@ impl ByTime {
     }
 }
 
-/// Arrivals by the target that serves them: a chain for each target, in the order of the list.
+/// Arrivals grouped by target: a chain for each target, in the order of the list.
 #[derive(Debug, Default)]
 pub(crate) struct ByTarget {
     targets: Vec<Chain>,
-    /// Places with arrivals.
+    /// Targets with arrivals.
     touched: Vec<u32>,
-    /// For each arrival the next one at its target, unless it is the last.
+    /// Index of the next arrival at the same target, unless it is the last.
     next: Vec<u32>,
 }
 
-/// The arrivals of a target: how many, and the indices of the first and the last.
+/// Arrivals of a target: their number, and the indices of the first and the last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chain {
     count: u32,
@@ -162,13 +162,13 @@ impl ByTarget {
         Self { targets: vec![Chain::default(); targets], ..Self::default() }
     }
 
-    /// Makes the chains, and forgets those of before.
+    /// Builds the chains and discards the previous ones.
     pub(crate) fn chain(&mut self, arrivals: &[Arrival]) {
         let Self { targets, touched, next } = self;
         for target in touched.drain(..) {
             targets[target as usize].count = 0;
         }
-        // It only grows: what is left behind the last arrival is not looked at.
+        // The list only grows: entries behind the last arrival are ignored.
         if next.len() < arrivals.len() {
             next.resize(arrivals.len(), 0);
         }
@@ -186,26 +186,26 @@ impl ByTarget {
         }
     }
 
-    /// How many targets have arrivals.
+    /// Number of targets with arrivals.
     pub(crate) fn targets(&self) -> usize {
         self.touched.len()
     }
 
-    /// A target with arrivals.
+    /// The target at this position among the targets with arrivals.
     #[inline]
     pub(crate) fn target(&self, index: usize) -> u32 {
         self.touched[index]
     }
 
-    /// How many arrivals a target has.
+    /// Number of arrivals at a target.
     #[inline]
     pub(crate) fn count(&self, target: u32) -> usize {
         self.targets[target as usize].count as usize
     }
 
-    /// Writes the arrivals of a target to `out`, which has room for them, each as `make` has it.
-    /// `arrivals` are those that the chains were made of. Answers whether each is later than the
-    /// one before it.
+    /// Writes the arrivals of a target to `out`, which has room for them, each converted by `make`.
+    /// `arrivals` is the list that the chains were built from. Returns whether each arrival is
+    /// later than the one before it.
     #[inline]
     pub(crate) fn write<T>(
         &self,
@@ -227,14 +227,14 @@ impl ByTarget {
         in_order
     }
 
-    /// Whether a target had arrivals.
+    /// Whether a target has arrivals.
     #[inline]
     pub(crate) fn has(&self, target: u32) -> bool {
         self.count(target) > 0
     }
 }
 
-/// A list whose memory is used again without being cleared.
+/// A list whose memory is reused without being cleared.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<T> {
     all: Vec<T>,
@@ -242,7 +242,7 @@ pub(crate) struct Batch<T> {
 }
 
 impl<T: Copy + Default> Batch<T> {
-    /// Room for a new list of so many.
+    /// Starts a new list with `count` entries.
     #[inline]
     pub(crate) fn room(&mut self, count: usize) -> &mut [T] {
         if self.all.len() < count {
@@ -252,7 +252,7 @@ impl<T: Copy + Default> Batch<T> {
         &mut self.all[..count]
     }
 
-    /// The list.
+    /// The current list.
     #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.all[..self.count]
@@ -266,10 +266,10 @@ mod tests {
     use super::*;
     use crate::network::LinkId;
 
-    /// Arrivals in runs of a random length, with many ties, at which the link of the packet decides
-    /// and then the order of the list.
+    /// Arrivals in runs of random length with many ties, which are broken by the packet's link and
+    /// then by the order of the list.
     #[test]
-    fn lists_of_runs_are_brought_into_order() {
+    fn lists_of_runs_are_sorted() {
         let mut rng = Rng::new(3, 0);
         let mut packets = Slab::new();
         for link in [2, 0, 1, 0] {

@@ -1,24 +1,24 @@
-//! Which port of a node is served next.
+//! Agenda of a node: the order in which its ports are served.
 
 use tidegate_units::Time;
 
 use crate::network::LinkId;
 
-/// When a port starts to send next. Earlier ones come first, at one moment those of lower links.
+/// Next start of transmission of a port. Earlier starts come first; at one moment, lower links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Start {
     pub(super) at: Time,
     pub(super) link: LinkId,
 }
 
-/// The next start of each port of a node that holds packets.
+/// Next start of each port of a node that holds packets.
 ///
-/// A node has some tens of ports of which a few are busy, so that looking at all of them costs less
-/// than keeping them in order.
+/// A node has some tens of ports, of which a few are busy: a linear search costs less than keeping
+/// them sorted.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     starts: Vec<Start>,
-    /// The index of the least, if there is any.
+    /// Index of the earliest start, if any.
     first: usize,
 }
 
@@ -27,13 +27,13 @@ impl Agenda {
         self.starts.is_empty()
     }
 
-    /// The first of all.
+    /// The earliest start.
     #[inline]
     pub(super) fn first(&self) -> Option<Start> {
         self.starts.get(self.first).copied()
     }
 
-    /// The first of all, if it is no later than `until`.
+    /// The earliest start, if it is no later than `until`.
     #[inline]
     pub(super) fn due(&self, until: Time) -> Option<Start> {
         self.first().filter(|start| start.at <= until)
@@ -48,7 +48,7 @@ impl Agenda {
         self.starts.push(new);
     }
 
-    /// The port that is first starts again at `at`, or holds nothing more.
+    /// Sets the next start of the first port, or removes the port if it holds no more packets.
     pub(super) fn replace_first(&mut self, at: Option<Time>) {
         match at {
             Some(at) => self.starts[self.first].at = at,
@@ -59,7 +59,7 @@ impl Agenda {
         self.find_first();
     }
 
-    /// The port of `link` starts at another time, if it holds packets.
+    /// Changes the start of the port of `link`, if it holds packets.
     pub(super) fn change(&mut self, link: LinkId, at: Time) {
         if let Some(start) = self.starts.iter_mut().find(|start| start.link == link) {
             start.at = at;
@@ -67,7 +67,7 @@ impl Agenda {
         }
     }
 
-    /// Takes all of them out.
+    /// Removes all starts.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = Start> {
         self.first = 0;
         self.starts.drain(..)
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_is_first_and_of_equals_the_lower_link() {
+    fn the_earliest_start_is_first_and_ties_go_to_the_lower_link() {
         assert_eq!(first(&agenda(&[])), None);
         assert_eq!(first(&agenda(&[(5, 1), (3, 7), (3, 2), (4, 0)])), Some((3, 2)));
     }

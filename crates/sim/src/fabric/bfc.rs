@@ -1,7 +1,7 @@
-//! BFC at work: which queue a packet waits in, and the frames that pause single queues.
+//! BFC in the fabric: assignment of packets to queues, and frames that pause single queues.
 //!
-//! All of it is on the path of one packet at a time: the ports of a switch hold back the same
-//! neighbours, so that none is served apart from the others.
+//! All of this is on the path of one packet at a time: the ports of a switch hold back the same
+//! neighbours, so that no port is served independently of the others.
 
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Departure, Pkt};
@@ -16,29 +16,29 @@ use crate::network::{LinkId, Network};
 use crate::packet::Packet;
 use crate::setup::Setup;
 
-/// The state of BFC in a network.
+/// State of BFC in a network.
 #[derive(Debug)]
 pub(super) struct Bfc {
-    /// By link: the port that sends on it.
+    /// By link: state of the port that sends on it.
     senders: Vec<Sender>,
-    /// By link: what packets that come over it are measured by.
+    /// By link: measures for packets that arrive over it.
     hops: Vec<Hop>,
     /// By link: flagged packets that came over it, at the switch behind it.
     flagged: Vec<Flagged>,
-    /// By number of a packet: what it carries.
+    /// By packet number: BFC's fields of the packet.
     tags: Vec<Tag>,
 }
 
-/// What BFC puts into a packet.
+/// BFC's fields of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tag {
-    /// The queue that it waited in at the switch before.
+    /// Queue that the packet waited in at the previous switch.
     queue: QueueId,
-    /// Whether it is counted at the switch where it waits.
+    /// Whether the packet is counted at the switch where it waits.
     is_flagged: bool,
 }
 
-/// Pauses of queues are counted as those of one class.
+/// Pauses of queues are counted as pauses of one class.
 const CLASS: u8 = 1;
 
 impl Bfc {
@@ -78,8 +78,8 @@ impl Bfc {
         &mut self.tags[index]
     }
 
-    /// What a packet is known by at the node before the link that it came over: its queue at a
-    /// switch, its flow at a host.
+    /// Key of a packet at the node before the link that it came over: its queue at a switch, its
+    /// flow at a host.
     fn key(&mut self, id: u32, packet: &Packet) -> u32 {
         match self.senders[packet.link.index()] {
             Sender::Host(_) => packet.pkt.flow.0,
@@ -88,13 +88,13 @@ impl Bfc {
     }
 }
 
-/// Whether a packet carries no data: it is never held back.
+/// Whether a packet carries no data. Such packets are never held back.
 const fn is_control(packet: &Packet) -> bool {
     packet.header.len == 0
 }
 
 impl<C: Calendar> Fabric<C> {
-    /// The queue that BFC chooses for a packet at the port of a link; `None` without BFC.
+    /// Queue that BFC selects for a packet at the port of a link; `None` without BFC.
     #[inline]
     pub(super) fn assign_queue(&mut self, id: u32, link: LinkId, now: Time) -> Option<QueueId> {
         let is_on = self.bfc.is_some();
@@ -102,7 +102,7 @@ impl<C: Calendar> Fabric<C> {
     }
 
     fn choose_queue(&mut self, id: u32, link: LinkId, now: Time) -> QueueId {
-        // What has left by now is not in the way.
+        // Packets that have left by now no longer occupy a queue.
         self.take_departures(link, now);
         let packet = &self.packets[id];
         if is_control(packet) {
@@ -118,7 +118,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A packet is in the queue that was chosen for it at the port of a link.
+    /// Records a packet that was queued in its selected queue at the port of a link.
     pub(super) fn on_queued(&mut self, id: u32, link: LinkId, queue: QueueId, now: Time) {
         let packet = &self.packets[id];
         let Some(bfc) = self.bfc.as_mut().filter(|_| !is_control(packet)) else {
@@ -145,8 +145,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A packet leaves the port of a link, as one of the departures says. It does not know yet that
-    /// it is on that link.
+    /// Records that a packet leaves the port of a link, by the index of its departure. The packet
+    /// does not yet know that it is on that link.
     pub(super) fn on_departed(&mut self, departure: usize, link: LinkId) {
         let Departure { at, id, queue, len, .. } = self.scratch.departures[departure];
         let packet = &self.packets[id.0];
@@ -171,14 +171,14 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Asks the node before a link to stop what it knows by this key, or to let it go on.
+    /// Asks the node before a link to pause or resume the queue or flow with this key.
     fn send_queue_pause(&mut self, came_over: LinkId, key: u32, is_paused: bool, now: Time) {
         let link = Network::reverse(came_over);
         let mut frame = Packet {
             link,
             spilled: Packet::PAUSE,
             class: CLASS,
-            // Nothing else of the frame is read, but for the key.
+            // Only this field and the key of the frame are read.
             is_retransmission: is_paused,
             ..Packet::default()
         };
@@ -189,10 +189,10 @@ impl<C: Calendar> Fabric<C> {
         *self.pauses.in_flight(wire.leads_to_host) += 1;
     }
 
-    /// A frame reaches the node that it asks to stop a queue or a flow, or to let it go on.
+    /// Pauses or resumes a queue or a flow at the node that a frame reaches.
     pub(super) fn on_queue_pause(&mut self, frame: &Packet, now: Time) {
         let link = Network::reverse(frame.link);
-        // What has left by now has left.
+        // Takes the packets that have left by now.
         self.take_departures(link, now);
         let is_paused = frame.is_retransmission;
         let Some(bfc) = &mut self.bfc else { return };
@@ -208,28 +208,27 @@ impl<C: Calendar> Fabric<C> {
         self.note_start(link, start);
     }
 
-    /// Pauses the queues of a link's port that are to be paused, and no others.
+    /// Pauses exactly the queues of a link's port that must be paused.
     fn pause_queues(&mut self, link: LinkId, now: Time) {
         if let (Some(bfc), Some(port)) = (&self.bfc, &mut self.ports[link.index()]) {
             port.pause(bfc.senders[link.index()].paused_queues(), now);
         }
     }
 
-    /// The queue in which a packet waited that goes to another part of the network; `None` without
-    /// BFC.
+    /// Queue in which a packet waited that goes to another part of the network; `None` without BFC.
     pub(crate) fn queue_before(&mut self, id: u32) -> Option<QueueId> {
         let bfc = self.bfc.as_mut()?;
         Some(bfc.tag(id).queue)
     }
 
-    /// A packet comes from another part of the network, where it waited in this queue.
+    /// Records the queue in which a packet from another part of the network waited.
     pub(crate) fn set_queue_before(&mut self, id: u32, queue: QueueId) {
         if let Some(bfc) = &mut self.bfc {
             *bfc.tag(id) = Tag { queue, is_flagged: false };
         }
     }
 
-    /// Takes everything that starts to leave the node of a link's port no later than `now`.
+    /// Takes all departures at the node of a link's port that start no later than `now`.
     fn take_departures(&mut self, link: LinkId, now: Time) {
         let node_id = self.wires[link.index()].node;
         let node = &mut self.nodes[node_id as usize];
@@ -256,7 +255,7 @@ mod tests {
     use crate::topology::leaf_spine;
     use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
 
-    /// Two racks whose hosts all send to the first two of them, with three queues for data.
+    /// Two racks whose hosts all send to the first two hosts, with three queues for data.
     fn overload(seed: u64) -> Setup {
         let config = leaf_spine::Config {
             leaves: 2,
@@ -294,7 +293,7 @@ mod tests {
         setup
     }
 
-    /// When all is said and done nothing is paused, flagged or held: every pause had its resume.
+    /// After the run nothing is paused, flagged or held: every pause was resumed.
     fn ends_clean<E: Engine>(setup: &Setup) {
         let mut engine = E::new(setup).unwrap();
         let end = Time::from_ms(100);
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pause_has_its_resume() {
+    fn every_pause_is_resumed() {
         for seed in 1..4 {
             ends_clean::<BucketEngine>(&overload(seed));
             ends_clean::<HeapEngine>(&overload(seed));

@@ -1,19 +1,19 @@
-//! Which switches are served port by port, and which one arrival at a time.
+//! Coupling: which switches are served port by port, and which one arrival at a time.
 //!
-//! Ports that share a pool or pause their neighbours depend on each other, but hardly ever on the
-//! moment: while the pool has room for all that may arrive, every packet is admitted, no mark
-//! depends on how full the pool is, and nobody is paused, in whatever order the ports are served.
-//! So a switch is asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There
-//! are three modes:
+//! Ports that share a pool or pause their neighbours depend on each other, but rarely on exact
+//! times. While the pool has room for all possible arrivals, every packet is admitted, no mark
+//! depends on the pool, and no neighbour is paused, in any order of service. So the engine first
+//! asks whether a switch's buffer has that much slack ([`Buffer::has_slack`]). There are three
+//! modes:
 //!
 //! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a
 //!   whole bucket is served level by level, as if nothing were shared, or a half, a quarter or an
 //!   eighth of it;
-//! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link.
-//!   What arrives in a step is known when it begins, and a switch with slack for just that is
+//! - *bounded*: otherwise the bucket is divided into steps that are no longer than the shortest
+//!   link. Arrivals in a step are known when it begins, and a switch with slack for just these is
 //!   served port by port;
-//! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a
-//!   flow control of their own, switches always do.
+//! - *coupled*: the other switches take one arrival at a time, with all of their ports up to date.
+//!   Switches with a flow control of their own are always in this mode.
 
 use std::ops::Range;
 
@@ -26,23 +26,23 @@ use crate::calendar::sort::{self, Batch};
 use crate::calendar::{Arrival, BucketPlan, Calendar};
 use crate::setup::Setup;
 
-/// What is known of switches whose ports depend on each other.
+/// State of switches whose ports depend on each other.
 #[derive(Debug)]
 pub(super) struct Coupling {
     switches: Vec<Switch>,
-    /// By node: its index in that list.
+    /// By node: index of the switch in that list.
     indices: Vec<u32>,
-    /// By link: the level of its port.
+    /// By link: level of its port.
     levels: Box<[u8]>,
-    /// How full a pool may be without any effect on the scheme.
+    /// Pool length below which the scheme ignores the pool.
     pool_below: u32,
-    /// The length of the longest packet.
+    /// Length of the longest packet.
     longest: u32,
     /// Indices of switches with arrivals in the step.
     touched: Vec<u32>,
     /// Arrivals at coupled switches, with the node as their target.
     by_node: Vec<Arrival>,
-    /// What arrives at one of them.
+    /// Arrivals at one of them.
     here: Batch<Arrival>,
     counters: EngineCounters,
 }
@@ -50,13 +50,13 @@ pub(super) struct Coupling {
 #[derive(Debug)]
 struct Switch {
     node: u32,
-    /// The most that its links bring in each window of a [`BucketPlan`].
+    /// Most bytes that its links bring in each window of a [`BucketPlan`].
     influx: [Influx; BucketPlan::MAX_WINDOWS],
     /// Packets that arrive in the step.
     arrivals: u32,
 }
 
-/// How switches whose ports depend on each other were served. All zero where no ports do.
+/// Counters of how switches whose ports depend on each other were served. All zero if no ports do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCounters {
     /// Buckets, or parts of one, in which all switches were served port by port, level by level.
@@ -68,7 +68,7 @@ pub struct EngineCounters {
 }
 
 impl std::iter::Sum for EngineCounters {
-    /// The counters of all parts of a network, whose wide buckets are the same.
+    /// Sums the parts of a network, whose wide buckets are the same.
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), |sum, part| Self {
             wide_buckets: sum.wide_buckets.max(part.wide_buckets),
@@ -78,7 +78,7 @@ impl std::iter::Sum for EngineCounters {
     }
 }
 
-/// The bit in the number of arrivals that says: with a pause frame.
+/// Flag in the number of arrivals: one of them is a pause frame.
 const PAUSE: u32 = 1 << 31;
 
 impl Coupling {
@@ -104,8 +104,8 @@ impl Coupling {
         for (link, port) in network.links().iter().zip(ports) {
             if let Some(switch) = switches.get_mut(indices[link.to.index()] as usize) {
                 for (window, influx) in switch.influx.iter_mut().enumerate() {
-                    // A packet counts when its last bit arrives: the first may have come long
-                    // before.
+                    // A packet counts when its last bit arrives, and its first bit may have come
+                    // long before.
                     let bytes = link.rate.bytes_in(plan.span(window));
                     let bytes = bytes.saturating_add(longest.into());
                     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -135,38 +135,38 @@ impl Coupling {
 }
 
 impl<C: Calendar> Fabric<C> {
-    /// Whether ports of a switch depend on each other at times.
+    /// Whether ports of a switch may depend on each other.
     pub(crate) const fn has_coupling(&self) -> bool {
         self.coupling.is_some()
     }
 
-    /// Whether hosts act at the end of each step, and not of a bucket. No link of a host is shorter
-    /// than a bucket, so that nothing at switches depends on when they do; but a flow control has
-    /// one state for all.
+    /// Whether hosts act at the end of each step instead of each bucket. No link of a host is
+    /// shorter than a bucket, so that nothing at switches depends on when hosts act; but a flow
+    /// control has one state for all nodes.
     pub(crate) const fn steps_hosts(&self) -> bool {
         self.bfc.is_some()
     }
 
-    /// How switches were served.
+    /// Counters of how switches were served.
     pub(crate) fn counters(&self) -> EngineCounters {
         let coupling = self.coupling.as_ref();
         coupling.map_or_else(EngineCounters::default, |it| it.counters)
     }
 
-    /// The longest of these windows in which every switch can be served port by port, whatever
-    /// arrives.
+    /// The longest of these windows in which every switch can be served port by port for any
+    /// possible arrivals.
     pub(crate) fn widest(&self, mut windows: Range<usize>) -> Option<usize> {
         let Some(coupling) = &self.coupling else {
             return windows.next();
         };
-        // A pause frame stops a port of a switch in the middle of a bucket.
+        // A pause frame stops a switch's port in the middle of a bucket.
         if self.bfc.is_some() || self.pauses.to_switches > 0 {
             return None;
         }
         let mut window = windows.next()?;
         for switch in &coupling.switches {
             let buffer = &self.nodes[switch.node as usize].buffer;
-            // What is slack for a longer one is slack for a shorter one.
+            // Slack for a longer window is slack for a shorter one.
             while !buffer.has_slack(switch.influx[window], coupling.pool_below) {
                 window = windows.next()?;
             }
@@ -174,7 +174,7 @@ impl<C: Calendar> Fabric<C> {
         Some(window)
     }
 
-    /// Has every switch served port by port from now on.
+    /// Serves every switch port by port from now on.
     pub(crate) fn uncouple(&mut self) {
         let Some(mut coupling) = self.coupling.take() else {
             return;
@@ -186,23 +186,24 @@ impl<C: Calendar> Fabric<C> {
         self.coupling = Some(coupling);
     }
 
-    /// How full a pool may be without any effect on the schemes of the ports that are here.
+    /// Pool length below which the schemes of the ports in this part ignore the pool.
     pub(crate) fn pool_below(&self) -> u32 {
         let coupling = self.coupling.as_ref();
         coupling.map_or(u32::MAX, |coupling| coupling.pool_below)
     }
 
-    /// The same of all ports of the network, if it is less.
+    /// Lowers that limit to the network's.
     pub(crate) fn limit_pool_below(&mut self, pool_below: u32) {
         if let Some(coupling) = &mut self.coupling {
             coupling.pool_below = coupling.pool_below.min(pool_below);
         }
     }
 
-    /// Does what happens at the ports of switches before `stop`, given what arrives there until
-    /// then, by level. What leaves them arrives nowhere before that.
+    /// Serves the ports of switches until `stop`, given the arrivals until then, by level. No
+    /// packet that leaves them arrives anywhere before `stop`.
     pub(crate) fn serve_step(&mut self, arrivals: &mut [Vec<Arrival>], stop: Time) {
-        let mut coupling = self.coupling.take().expect("it is asked for where there is one");
+        let mut coupling =
+            self.coupling.take().expect("steps are served only in fabrics with coupling");
         self.find_coupled(&mut coupling, arrivals);
         for (level, arrivals) in arrivals.iter().enumerate() {
             self.serve_switches(level, arrivals, stop);
@@ -214,8 +215,8 @@ impl<C: Calendar> Fabric<C> {
         self.coupling = Some(coupling);
     }
 
-    /// Decides by what arrives at each switch whether it is coupled, and takes the arrivals of
-    /// those that are out of the lists.
+    /// Decides from the arrivals at each switch whether it is coupled, and removes the arrivals at
+    /// coupled switches from the lists.
     fn find_coupled(&mut self, coupling: &mut Coupling, arrivals: &mut [Vec<Arrival>]) {
         for arrival in arrivals.iter().flatten() {
             let node = self.wires[arrival.target as usize].node;
@@ -268,7 +269,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Takes what arrives at coupled switches, one after the other.
+    /// Serves the arrivals at coupled switches, one after the other.
     fn serve_coupled(&mut self, coupling: &mut Coupling) {
         let Coupling { by_node, here, .. } = coupling;
         let mut by_target = std::mem::take(&mut self.scratch.by_target);
@@ -286,7 +287,7 @@ impl<C: Calendar> Fabric<C> {
         self.scratch.by_target = by_target;
     }
 
-    /// Has a switch served port by port, or one arrival at a time, from now on.
+    /// Makes a switch be served port by port, or one arrival at a time, from now on.
     #[inline]
     fn couple(&mut self, coupling: &Coupling, index: usize, is_coupled: bool) {
         let node = coupling.switches[index].node;
@@ -295,7 +296,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Moves the busy ports of a node to where they are looked for.
+    /// Moves the busy ports of a node to the list where they are searched.
     fn change_coupling(&mut self, node_id: u32, is_coupled: bool, levels: &[u8]) {
         let node = &mut self.nodes[node_id as usize];
         node.is_coupled = is_coupled;

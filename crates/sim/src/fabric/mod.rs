@@ -1,10 +1,10 @@
-//! The network at work: links, ports and switches. Packets come from hosts or off a link, pass
-//! ports and go onto links.
+//! The fabric: links, ports and switches. Packets come from hosts or links, pass ports and go onto
+//! links.
 //!
-//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine a port does
-//! all of a bucket at once: its arrivals in order, and the departures between them. Where the ports
-//! of a node depend on each other, because they share a pool or pause each other's neighbours, the
-//! node does one arrival at a time, with all of its ports up to date.
+//! Ports are driven lazily: no event happens when a packet leaves. In the fast engine a port
+//! handles a whole bucket at once: its arrivals in order, and the departures between them. If the
+//! ports of a node depend on each other, because they share a pool or pause each other's
+//! neighbours, the node handles one arrival at a time, with all of its ports up to date.
 
 mod agenda;
 mod bfc;
@@ -41,124 +41,124 @@ pub(crate) struct Fabric<C> {
     pub(crate) calendar: C,
     /// All packets, from their first host to their last.
     pub(crate) packets: Slab<Packet>,
-    /// The routes of all connections: for each end the links to it, then how long its packets
-    /// take from the last of them on, in its host too.
+    /// Routes of all connections: for each end the links to it, then the delay of its packets from
+    /// the last link on, including its host.
     pub(crate) routes: Vec<u32>,
     wires: Vec<Wire>,
-    /// The port of each link, or `None` if the link's sender is an ideal host.
+    /// Port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
     pauses: Pauses,
-    /// What pauses single queues, if anything does.
+    /// State of the flow control that pauses single queues, if configured.
     bfc: Option<Box<Bfc>>,
     nodes: Vec<Node>,
     busy: Busy,
-    /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that
-    /// the hosts have sent in it.
+    /// Whether the ports of hosts, if they have any, are served at the end of a step, with all
+    /// packets that the hosts sent in it.
     gathers_sends: bool,
-    /// Whether buffers ask which port a packet came in through.
+    /// Whether buffers need the port that a packet came in through.
     counts_ingress: bool,
-    /// What is shared by the ports of a switch, if anything is.
+    /// State shared by the ports of a switch, if any.
     coupling: Option<Box<Coupling>>,
     scratch: Scratch,
     pub(crate) reports: Reports,
 }
 
-/// Ports that hold packets, by how they are served.
+/// Ports that hold packets, by the way in which they are served.
 #[derive(Debug)]
 struct Busy {
-    /// Bucket by bucket, those of switches by level: when each sends the next.
+    /// Switches' ports served bucket by bucket, by level, with the next start of each.
     switches: Vec<Vec<Start>>,
-    /// The same of hosts.
+    /// Hosts' ports served bucket by bucket.
     hosts: Vec<Start>,
-    /// One packet at a time. None sends before the time that is noted with it.
+    /// Ports served one packet at a time. None sends before its recorded time.
     alone: Vec<Start>,
-    /// The coupled nodes that have such ports.
+    /// Coupled nodes that have such ports.
     nodes: Vec<u32>,
 }
 
-/// Lists that are filled and emptied again and again.
+/// Lists that are filled and emptied repeatedly.
 #[derive(Debug)]
 struct Scratch {
-    /// What hosts whose ports are served bucket by bucket have sent in the open bucket.
+    /// Packets sent in the open bucket by hosts whose ports are served bucket by bucket.
     sends: Vec<Arrival>,
     by_target: ByTarget,
     offers: Batch<Offer>,
-    /// What is offered to the port that is served next.
+    /// Offers to the port that is served next.
     next_offers: Batch<Offer>,
-    /// Room to put them in order.
+    /// Memory for sorting them.
     spare_offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
 }
 
-/// What others take from the fabric.
+/// Results that other modules take from the fabric.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
-    /// What left on links that are captured: when, on which, and the packet.
+    /// Departures on captured links: time, link and packet.
     pub(crate) captured: Vec<(Time, LinkId, u32)>,
-    /// Packets that were dropped, each with the time, and that the hosts do not know of yet.
+    /// Dropped packets with their times, not yet known to the hosts.
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
 
-/// A link as the packet path needs it, in one cache line.
+/// A link with the state that the packet path needs, in one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Wire {
     delay: Span,
     byte_time: ByteTime,
-    /// When the wire of an ideal host is free.
+    /// Time at which the wire of an ideal host is free.
     free_at: Time,
-    /// Apart from the bytes: side by side they would be counted with vector instructions, which
+    /// Kept apart from the bytes: adjacent counters would be added with vector instructions, which
     /// cost more than two additions.
     packets: u64,
-    /// The node that sends on it.
+    /// Node that sends on the link.
     node: u32,
-    /// Its number among the ports of that node.
+    /// Number of the port at that node.
     number: u16,
     /// Classes that the node's ingress accounting separates.
     classes: u16,
     leads_to_host: bool,
-    /// Whether it leaves a host without a port.
+    /// Whether the link leaves a host without a port.
     is_ideal: bool,
-    /// Whether what leaves on it is noted for a capture.
+    /// Whether departures on the link are captured.
     is_captured: bool,
-    /// Whether it leaves a host without a port, leads to a switch and is not captured.
+    /// Whether the link leaves a host without a port, leads to a switch and is not captured.
     is_fast_path: bool,
     last_queue: u8,
-    /// Whether it is listed as busy, here or by its node.
+    /// Whether the link is listed as busy, here or by its node.
     is_busy: bool,
-    /// Whether any class of it is paused.
+    /// Whether any class of the link is paused.
     is_paused: bool,
     bytes: u64,
 }
 
 const _: () = assert!(size_of::<Wire>() == 64);
 
-/// What a link has carried.
+/// Traffic of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCount {
-    /// Packets.
+    /// Packets sent.
     pub packets: u64,
-    /// Bytes, as packets count.
+    /// Bytes sent, including the accounted overhead.
     pub bytes: u64,
-    /// Pause frames that stopped a class of it.
+    /// Pause frames that stopped a class of the link.
     pub pauses: u32,
 }
 
-/// A link as observers see it.
+/// A link as seen by observers.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkView<'a> {
-    /// What it has carried.
+    /// Traffic so far.
     pub count: LinkCount,
-    /// Its port, unless it leaves an ideal host.
+    /// Port of the link, unless it leaves an ideal host.
     pub port: Option<&'a (dyn Egress + 'static)>,
-    /// The queue of the host that sends on it, if that is no port.
+    /// Queue of the sending host, if it is not a port.
     pub host: Option<HostQueueView<'a>>,
     pauses: Option<&'a LinkPauses>,
 }
 
 impl<'a> LinkView<'a> {
-    /// How many queues there are.
+    /// Number of queues.
     pub(crate) fn queues(&self) -> u8 {
         match (self.port, self.host) {
             (Some(port), _) => port.queues(),
@@ -166,7 +166,7 @@ impl<'a> LinkView<'a> {
         }
     }
 
-    /// What observes its port, if anything does.
+    /// Observers of its port, if any.
     pub(crate) fn observers(&self) -> Option<&'a Observers> {
         let Some(port) = self.port else {
             return self.host.and_then(|host| host.observers);
@@ -175,7 +175,7 @@ impl<'a> LinkView<'a> {
         port.downcast_ref().map(ObservedPort::observers)
     }
 
-    /// A queue at this moment. One that does not exist is empty.
+    /// State of a queue at this moment. A queue that does not exist is empty.
     pub(crate) fn sample(&self, queue: QueueId) -> QueueSample {
         let Some(port) = self.port else {
             return QueueSample {
@@ -196,36 +196,36 @@ impl<'a> LinkView<'a> {
         }
     }
 
-    /// How often and how long it has been paused at `now`.
+    /// Number and length of the link's pauses until `now`.
     pub(crate) fn pauses(&self, now: Time) -> PauseCounters {
         self.pauses.map_or_else(PauseCounters::default, |pauses| pauses.counters(now))
     }
 }
 
-/// The ports of a node share a buffer.
-#[expect(clippy::struct_excessive_bools, reason = "four answers that do not depend on each other")]
+/// A node, whose ports share a buffer.
+#[expect(clippy::struct_excessive_bools, reason = "four independent properties")]
 #[derive(Debug)]
 struct Node {
     buffer: AnyBuffer,
-    /// Whether it is worked on here.
+    /// Whether this part serves the node.
     is_own: bool,
-    /// Whether a decision at one port may depend on what happens at others meanwhile: then all of
+    /// Whether a decision at one port may depend on events at other ports meanwhile. If so, all of
     /// them are brought up to date, in order of time, before each arrival.
     is_coupled: bool,
-    /// Whether the buffer can ask for pause frames.
+    /// Whether the buffer can request pause frames.
     is_lossless: bool,
     is_busy: bool,
     /// For coupled nodes: links whose ports hold packets.
     busy: Agenda,
-    /// The egress links, by the number of the port.
+    /// Egress links, by port number.
     links: Vec<LinkId>,
     /// Classes that ingress accounting separates.
     classes: u16,
 }
 
 impl<C: Calendar> Fabric<C> {
-    /// The nodes that `is_own` accepts, with their ports and links. The others are worked on
-    /// elsewhere.
+    /// Creates the nodes that `is_own` accepts, with their ports and links. Other parts serve the
+    /// others.
     pub(crate) fn new(
         setup: &Setup,
         calendar: C,
@@ -273,7 +273,7 @@ impl<C: Calendar> Fabric<C> {
         let has_coupled_ports = setup.has_coupled_ports();
         let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
             let is_host = node < network.hosts() as usize;
-            // With buckets, each shows whether it has to be.
+            // With buckets, each bucket decides whether the node is coupled.
             let is_coupled = has_coupled_ports && !is_host && !C::IN_BUCKETS;
             let config = Self::ports_of(setup, is_host);
             let is_own = is_own(NodeId(node as u32)); // nodes have 32 bits
@@ -344,7 +344,7 @@ impl<C: Calendar> Fabric<C> {
         LinkId(self.routes[packet.route as usize])
     }
 
-    /// When the first and the last bit of a packet leave that an ideal host sends now.
+    /// Departure times of the first and the last bit of a packet that an ideal host sends now.
     #[inline]
     pub(crate) fn sending_times(&self, link: LinkId, size: u32, now: Time) -> [Time; 2] {
         let wire = &self.wires[link.index()];
@@ -361,7 +361,8 @@ impl<C: Calendar> Fabric<C> {
         self.start(id, packet.pkt.len, [link, LinkId(next)], now);
     }
 
-    /// Puts a packet of its host on the first link of its route. The packet knows that it is there.
+    /// Puts a packet of its host on the first link of its route. The packet already records that
+    /// link.
     #[expect(clippy::inline_always, reason = "its arguments are in registers where it is used")]
     #[inline(always)]
     pub(crate) fn start(&mut self, id: u32, size: u32, [link, next]: [LinkId; 2], now: Time) {
@@ -370,7 +371,7 @@ impl<C: Calendar> Fabric<C> {
             self.send_slow_path(id, link, now);
             return;
         }
-        // The fast path of nearly all packets: what `transmit` does, with everything at hand.
+        // The fast path of nearly all packets: the work of `transmit`, with everything at hand.
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
@@ -401,7 +402,7 @@ impl<C: Calendar> Fabric<C> {
         self.transmit(id, link, end);
     }
 
-    /// Notes links to be captured.
+    /// Marks links as captured.
     pub(crate) fn capture_links(&mut self, links: &[LinkId]) {
         for link in links {
             let wire = &mut self.wires[link.index()];
@@ -410,7 +411,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Notes a packet that begins to leave at `start`, if its link is captured.
+    /// Records a packet that begins to leave at `start`, if its link is captured.
     #[inline]
     fn capture(&mut self, id: u32, link: LinkId, start: Time) {
         if self.wires[link.index()].is_captured {
@@ -418,16 +419,15 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at the switches' ports of a level before `stop`, given what arrives there
-    /// until then. None of them is coupled.
+    /// Serves the switches' ports of a level until `stop`, given the arrivals until then. None of
+    /// them is coupled.
     pub(crate) fn serve_switches(&mut self, level: usize, arrivals: &[Arrival], stop: Time) {
         let mut busy = std::mem::take(&mut self.busy.switches[level]);
         self.serve(arrivals, &mut busy, stop);
         self.busy.switches[level] = busy;
     }
 
-    /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they
-    /// send until then.
+    /// Serves the ports of hosts until `stop`, after the hosts have sent all packets until then.
     pub(crate) fn serve_hosts(&mut self, stop: Time) {
         let mut sends = std::mem::take(&mut self.scratch.sends);
         let mut busy = std::mem::take(&mut self.busy.hosts);
@@ -437,8 +437,7 @@ impl<C: Calendar> Fabric<C> {
         self.drain_alone(stop);
     }
 
-    /// Does what happens at ports before `stop`: at those that are busy, and at those with
-    /// arrivals.
+    /// Serves ports until `stop`: busy ports and ports with arrivals.
     fn serve(&mut self, arrivals: &[Arrival], busy: &mut Vec<Start>, stop: Time) {
         if arrivals.is_empty() && busy.is_empty() {
             return;
@@ -449,7 +448,7 @@ impl<C: Calendar> Fabric<C> {
         self.scratch.offers.room(0);
         let mut index = 0;
         while let Some(start) = busy.get_mut(index) {
-            // A packet may be on the wire for many buckets, and whatever arrives meanwhile waits.
+            // A packet may be on the wire for many buckets, and arrivals wait meanwhile.
             if start.at > until {
                 index += 1;
                 continue;
@@ -464,8 +463,8 @@ impl<C: Calendar> Fabric<C> {
                 busy.swap_remove(index);
             }
         }
-        // The offers of a port are made before the port ahead of it is served: its packets, spread
-        // over the memory, then come while there is other work to do.
+        // The offers of a port are prepared before the previous port is served: its packets,
+        // scattered in memory, are then loaded during other work.
         let mut index = 0;
         if index < by_target.targets() {
             self.prepare(by_target.target(0), &by_target, arrivals);
@@ -483,7 +482,8 @@ impl<C: Calendar> Fabric<C> {
                     wire.is_busy = true;
                     busy.push(Start { at, link });
                 } else if wire.is_paused {
-                    // What it held is paused, and something may have come that is not.
+                    // The packets that it held are paused, but a packet that is not paused may have
+                    // arrived.
                     let mut listed = busy.iter_mut().chain(&mut self.busy.alone);
                     if let Some(start) = listed.find(|start| start.link == link) {
                         start.at = at;
@@ -494,7 +494,7 @@ impl<C: Calendar> Fabric<C> {
         self.scratch.by_target = by_target;
     }
 
-    /// Makes the next offers: what arrives for the port of a link.
+    /// Prepares the next offers: arrivals for the port of a link.
     #[inline]
     fn prepare(&mut self, link: u32, by_target: &ByTarget, arrivals: &[Arrival]) {
         let Self { packets, wires, scratch, counts_ingress, .. } = self;
@@ -524,13 +524,12 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at a port until then, with what is offered to it. Returns when it sends
-    /// next.
+    /// Serves a port until `until`, with its offers. Returns its next start.
     #[inline]
     fn serve_port(&mut self, link: LinkId, until: Time) -> Option<Time> {
         let Self { calendar, packets, wires, scratch: Scratch { offers, served, .. }, .. } = self;
         let wire = &mut wires[link.index()];
-        let port = self.ports[link.index()].as_mut().expect("only ports are served");
+        let port = self.ports[link.index()].as_mut().expect("a link that is served has a port");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
         let next_start = port.serve(offers.as_slice(), until, buffer, served);
         wire.packets += served.sent.len() as u64;
@@ -565,14 +564,14 @@ impl<C: Calendar> Fabric<C> {
         wire.bytes += u64::from(self.packets[id].pkt.len);
     }
 
-    /// Puts a packet on a link, whose last bit leaves at `end`.
+    /// Puts a packet on a link, with its last bit leaving at `end`.
     fn transmit(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
         let params = LinkParams::of(&self.wires[link.index()], link);
         transmit(&mut self.calendar, packet, id, params, &self.routes, end);
     }
 
-    /// A link to look at, with the queue of its host, if that is no port.
+    /// The view of a link, with the queue of its host if the host has no port.
     pub(crate) fn view<'a>(
         &'a self,
         link: LinkId,
@@ -592,22 +591,22 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Has the table of routes hold so many words.
+    /// Resizes the table of routes to hold `words` words.
     pub(crate) fn make_room_for_routes(&mut self, words: usize) {
         self.routes.resize(words.max(self.routes.len()), 0);
     }
 
-    /// Whether the node that sends on a link is worked on here.
+    /// Whether this part serves the node that sends on a link.
     pub(crate) fn has(&self, link: LinkId) -> bool {
         self.nodes[self.wires[link.index()].node as usize].is_own
     }
 
-    /// How long the last bit of a packet takes over a link.
+    /// Delay of a packet's last bit over a link.
     pub(crate) fn delay(&self, link: LinkId) -> Span {
         self.wires[link.index()].delay
     }
 
-    /// Whether a port, among those that are served bucket by bucket, starts to send before `end`.
+    /// Whether a port that is served bucket by bucket starts to send before `end`.
     #[inline]
     pub(crate) fn sends_before(&self, end: Time) -> bool {
         let sends = |starts: &Vec<Start>| starts.iter().any(|start| start.at < end);
@@ -615,7 +614,7 @@ impl<C: Calendar> Fabric<C> {
     }
 }
 
-/// What a link does to a packet.
+/// Parameters of a link that affect a packet.
 #[derive(Clone, Copy)]
 struct LinkParams {
     link: LinkId,
@@ -630,7 +629,7 @@ impl LinkParams {
     }
 }
 
-/// Notes the arrival of a packet whose last bit leaves at `end`.
+/// Schedules the arrival of a packet whose last bit leaves at `end`.
 #[expect(clippy::inline_always, reason = "its arguments are in registers where it is used")]
 #[inline(always)]
 fn transmit<C: Calendar>(
@@ -655,7 +654,7 @@ fn transmit<C: Calendar>(
     }
 }
 
-/// Two words of the table of routes. One comparison with its length does for both.
+/// Reads two words of the table of routes with a single bounds check.
 #[inline]
 pub(crate) fn two_words(routes: &[u32], begin: u32) -> [u32; 2] {
     let begin = begin as usize;
@@ -663,7 +662,7 @@ pub(crate) fn two_words(routes: &[u32], begin: u32) -> [u32; 2] {
     [routes[begin], second]
 }
 
-/// The account of a packet at the switch that it has come to.
+/// Ingress account of a packet at the switch that it has reached.
 #[inline]
 fn ingress(wires: &[Wire], packet: &Packet) -> u16 {
     let back = &wires[Network::reverse(packet.link).index()];
@@ -690,7 +689,8 @@ impl Node {
     ) -> Result<Self, ConfigError> {
         let mut made = links.iter().filter_map(|link| made[link.index()].as_deref());
         let queues = made.next().map_or(1, Egress::queues);
-        let unlimited = buffer::Config::named("unlimited").expect("there is such a buffer");
+        let unlimited =
+            buffer::Config::named("unlimited").expect("`unlimited` is the name of a buffer");
         let config = ports.map_or(&unlimited, |ports| &ports.buffer);
         let count = u16::try_from(links.len()).unwrap_or(u16::MAX).max(1);
         let built = if is_own { config } else { &unlimited };

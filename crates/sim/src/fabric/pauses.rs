@@ -1,4 +1,4 @@
-//! Pause frames: sent by switches whose buffer asks for them, and what they do where they arrive.
+//! Pause frames: switches whose buffer requests them send them, and ports obey them.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::packet::Packet;
 use crate::pause::{ClassPauses, Deadlock, Hold, LinkClass, LinkPauses, find, queues_of};
 use crate::setup::Setup;
 
-/// Links that are paused, and the frames that do it.
+/// Paused links, and pause frames on their way.
 #[derive(Debug)]
 pub(super) struct Pauses {
-    /// By link; empty where nothing is ever paused.
+    /// Pauses by link; empty if nothing is ever paused.
     pub(super) links: Vec<LinkPauses>,
-    /// Frames that no port of a switch has received yet.
+    /// Frames on their way to a switch.
     pub(super) to_switches: u32,
-    /// The same of hosts.
+    /// Frames on their way to a host.
     pub(super) to_hosts: u32,
 }
 
@@ -38,7 +38,7 @@ impl Pauses {
 }
 
 impl<C: Calendar> Fabric<C> {
-    /// Sends the pause frames that a node's buffer asks for.
+    /// Sends the pause frames that a node's buffer requests.
     #[inline]
     pub(super) fn send_pauses(&mut self, node_id: u32, now: Time) {
         if self.nodes[node_id as usize].is_lossless {
@@ -54,7 +54,7 @@ impl<C: Calendar> Fabric<C> {
                 link,
                 spilled: Packet::PAUSE,
                 class: (pause.ingress % node.classes) as u8,
-                // Nothing else of the frame is read.
+                // No other field of the frame is read.
                 is_retransmission: pause.action == PauseAction::Pause,
                 ..Packet::default()
             };
@@ -65,19 +65,19 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A pause frame goes to a switch in another part of the network: hosts are with their
-    /// switches.
+    /// Counts a pause frame out that goes to a switch in another part of the network. Frames to
+    /// hosts never do: hosts are in the part of their switch.
     pub(crate) const fn hand_pause_over(&mut self) {
         self.pauses.to_switches -= 1;
     }
 
-    /// A pause frame comes from another part of the network.
+    /// Counts a pause frame in that comes from another part of the network.
     pub(crate) const fn take_pause_over(&mut self) {
         self.pauses.to_switches += 1;
     }
 
-    /// Decides how the ports of hosts are served in a bucket or a part of it, given what arrives at
-    /// hosts until then: a pause frame stops a port in the middle.
+    /// Decides how the ports of hosts are served in a bucket or a part of it, given the arrivals at
+    /// hosts until then: a pause frame stops a port in the middle of it.
     #[inline]
     pub(crate) fn plan_sends(&mut self, arrivals: &[Arrival]) {
         if !self.pauses.links.is_empty() {
@@ -87,7 +87,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A pause frame reaches the node whose port it concerns: it stops a class or lets it go on.
+    /// Pauses or resumes a class at the node that a pause frame reaches.
     #[cold]
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
@@ -121,7 +121,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// A port that is listed as busy, if it is, sends at another time than was noted.
+    /// Updates the next start of a port, if it is listed as busy.
     pub(super) fn note_start(&mut self, link: LinkId, start: Option<Time>) {
         let Some(at) = start else {
             return;
@@ -134,13 +134,13 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// How the classes of all links were paused until `now`.
+    /// Pauses of the classes of all links until `now`.
     pub(crate) fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
         let links = (0..).map(LinkId).zip(&self.pauses.links);
         links.flat_map(|(link, pauses)| pauses.results(link, now)).collect()
     }
 
-    /// Which classes of links will never run again, in a network of these parts.
+    /// Classes of links that will never run again, in a network of these parts.
     pub(crate) fn deadlocks(parts: &[&Self]) -> Vec<Deadlock> {
         let mut paused: Vec<(LinkClass, Time)> = Vec::new();
         for part in parts {
@@ -153,7 +153,7 @@ impl<C: Calendar> Fabric<C> {
         let mut holds = Vec::new();
         let mut indices = BTreeMap::new();
         for (of, since) in paused {
-            // The node that the link leads to may have asked it to go on meanwhile.
+            // The node that the link leads to may have requested a resume meanwhile.
             let back = Network::reverse(of.link);
             let asked = parts.iter().find(|part| part.has(back));
             if asked.is_some_and(|part| part.pauses_class(back, of.class)) {
@@ -174,15 +174,15 @@ impl<C: Calendar> Fabric<C> {
         find(&holds)
     }
 
-    /// Whether the node that sends on a link pauses a class of the other direction.
+    /// Whether the node that sends on a link pauses a class of the reverse link.
     fn pauses_class(&self, link: LinkId, class: u8) -> bool {
         let wire = &self.wires[link.index()];
         let ingress = wire.number * wire.classes + u16::from(class);
         self.nodes[wire.node as usize].buffer.is_paused(ingress)
     }
 
-    /// The classes of links of which packets wait at switches, each with the link and queue that
-    /// they wait for, once.
+    /// Classes of links whose packets wait at switches, each with the link and queue that they wait
+    /// for, without duplicates.
     fn waiting_classes(&self) -> Vec<(LinkClass, LinkId, QueueId)> {
         let mut all = Vec::new();
         for (egress, port) in (0..).map(LinkId).zip(&self.ports) {
@@ -204,7 +204,7 @@ impl<C: Calendar> Fabric<C> {
         all
     }
 
-    /// Who pauses a queue of a link's port.
+    /// Indices of the paused classes of a link that hold up a queue of its port.
     fn holders(
         &self,
         egress: LinkId,
@@ -227,7 +227,7 @@ impl<C: Calendar> Fabric<C> {
     }
 }
 
-/// Sends a pause frame, which does not wait for data: it goes out at once.
+/// Sends a pause frame at once: it does not wait for data.
 pub(super) fn send_frame<C: Calendar>(
     calendar: &mut C,
     wire: &Wire,

@@ -1,5 +1,5 @@
-//! One packet at a time: nodes whose ports depend on each other or can be paused, and everything on
-//! the reference engine.
+//! Service of one packet at a time: for nodes whose ports depend on each other or can be paused,
+//! and for everything on the reference engine.
 
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Action, Departure, Pkt};
@@ -11,7 +11,7 @@ use crate::calendar::{Arrival, Calendar};
 use crate::network::LinkId;
 
 impl<C: Calendar> Fabric<C> {
-    /// A packet reaches a switch, when everything before that has been done.
+    /// Handles the arrival of a packet at a switch after all earlier events.
     pub(crate) fn arrive(&mut self, arrival: &Arrival) {
         if self.packets[arrival.packet].is_pause() {
             self.on_pause(arrival);
@@ -23,7 +23,7 @@ impl<C: Calendar> Fabric<C> {
     /// Offers a packet to the port of its next link.
     pub(super) fn offer(&mut self, id: u32, now: Time) {
         let packet = &self.packets[id];
-        // What the packet knows of its route begins behind its next link.
+        // The packet's route begins behind its next link.
         let next = self.routes[packet.route as usize - 1];
         let link = LinkId(next);
         let node_id = self.wires[link.index()].node;
@@ -37,7 +37,8 @@ impl<C: Calendar> Fabric<C> {
         let wire = &mut self.wires[link.index()];
         let queue = own_queue.unwrap_or(QueueId(packet.class.min(wire.last_queue)));
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()].as_mut().expect("only ideal hosts have no port");
+        let port =
+            self.ports[link.index()].as_mut().expect("only links of ideal hosts have no port");
         let (buffer, out) = (&mut node.buffer, &mut self.scratch.departures);
         let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
         if taken.is_ok() && own_queue.is_some() {
@@ -45,12 +46,12 @@ impl<C: Calendar> Fabric<C> {
         }
         let wire = &mut self.wires[link.index()];
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()].as_mut().expect("it was there before");
+        let port = self.ports[link.index()].as_mut().expect("the port exists, as checked above");
         if taken.is_err() {
             self.reports.dropped.push((PktId(id), now));
         } else if !wire.is_busy {
             wire.is_busy = true;
-            let at = port.next_start().expect("it took a packet");
+            let at = port.next_start().expect("a port that accepted a packet has a next start");
             if is_coupled {
                 node.busy.add(at, link);
                 if !node.is_busy {
@@ -61,7 +62,7 @@ impl<C: Calendar> Fabric<C> {
                 self.busy.alone.push(Start { at, link });
             }
         } else if wire.is_paused {
-            // It may be the first packet that is not paused.
+            // The packet may be the first one that is not paused.
             let start = port.next_start();
             self.note_start(link, start);
         }
@@ -71,14 +72,13 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Takes everything that starts to leave before `end` at ports that are served one packet at a
-    /// time.
+    /// Takes all departures that start before `end` at ports served one packet at a time.
     pub(crate) fn drain(&mut self, end: Time) {
         self.drain_alone(end);
         self.drain_coupled(end);
     }
 
-    /// The same at ports that depend on no other.
+    /// Takes departures at ports that depend on no other port.
     pub(super) fn drain_alone(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
@@ -90,7 +90,7 @@ impl<C: Calendar> Fabric<C> {
             }
             let link = start.link;
             let node = &mut self.nodes[self.wires[link.index()].node as usize];
-            let port = self.ports[link.index()].as_mut().expect("only ports are busy");
+            let port = self.ports[link.index()].as_mut().expect("a busy link has a port");
             port.drain(until, &mut node.buffer, &mut self.scratch.departures);
             match port.next_start() {
                 Some(at) => {
@@ -106,7 +106,7 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// The same at coupled nodes.
+    /// Takes departures at coupled nodes.
     pub(super) fn drain_coupled(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
@@ -122,8 +122,8 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Takes everything that starts to leave a coupled node no later than `until`, in order of
-    /// time, and of links at one moment.
+    /// Takes all departures of a coupled node that start no later than `until`, in order of time,
+    /// and of links at one moment.
     #[inline]
     pub(super) fn settle(&mut self, node_id: u32, until: Time) {
         while let Some(next) = self.nodes[node_id as usize].busy.due(until) {
@@ -131,10 +131,10 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Takes what starts to leave a coupled node next.
+    /// Takes the next departure of a coupled node.
     fn serve_next(&mut self, node_id: u32, Start { at, link }: Start) {
         let node = &mut self.nodes[node_id as usize];
-        let port = self.ports[link.index()].as_mut().expect("only ports are busy");
+        let port = self.ports[link.index()].as_mut().expect("a busy link has a port");
         port.drain(at, &mut node.buffer, &mut self.scratch.departures);
         let next = port.next_start();
         self.wires[link.index()].is_busy = next.is_some();
@@ -163,7 +163,7 @@ impl<C: Calendar> Fabric<C> {
         self.scratch.departures.clear();
     }
 
-    /// When the next packet leaves a port.
+    /// Time of the next departure from a port.
     pub(crate) fn next_start(&self) -> Option<Time> {
         let nodes = self.busy.nodes.iter();
         let coupled = nodes.filter_map(|&node| self.nodes[node as usize].busy.first());

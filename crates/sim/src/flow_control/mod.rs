@@ -1,4 +1,5 @@
-//! What switches do to hold back the nodes before them, besides the pauses of a lossless buffer.
+//! Flow control: rules by which switches hold back upstream nodes, besides the pauses of a lossless
+//! buffer.
 
 pub mod bfc;
 
@@ -9,7 +10,7 @@ use tidegate_units::{ConfigError, QueueId, Rate, catalogue};
 use crate::setup::{Ports, Setup};
 
 catalogue! {
-    /// The parameters of any flow control.
+    /// Parameters of any flow control.
     pub enum Config {
         []
         Bfc(bfc::Config),
@@ -17,12 +18,12 @@ catalogue! {
 }
 
 impl Config {
-    /// Checks that the rest of a setup goes with it.
+    /// Checks that the rest of a setup fits the flow control.
     pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
         let Self::Bfc(config) = self;
         config.check()?;
         if setup.has_lossless_buffer() {
-            let allowed = "a buffer that pauses nobody, such as { kind = \"per-port\" }";
+            let allowed = "a buffer without pauses, such as { kind = \"per-port\" }";
             return Err(ConfigError::out_of_range("switch.buffer", "pfc", allowed));
         }
         check_ports(&setup.switch, ["switch.scheduler", "switch.marking"])?;
@@ -37,7 +38,7 @@ impl Config {
 }
 
 /// Checks that ports have a queue for control packets, which is served first, and others that can
-/// be paused one by one. Problems are of these two fields.
+/// be paused one by one. Errors name one of the two given fields.
 fn check_ports(ports: &Ports, [scheduler, marking]: [&'static str; 2]) -> Result<(), ConfigError> {
     let built = ports.scheduling.build()?;
     if built.first() != Some(QueueId(0)) || built.queues() < 2 {
@@ -54,11 +55,11 @@ fn check_ports(ports: &Ports, [scheduler, marking]: [&'static str; 2]) -> Result
         seed: 0,
         stream: 0,
     };
-    // A scheme that cannot be made at this speed is refused elsewhere, at the speed of its port.
+    // A scheme that cannot be built at this speed is refused elsewhere, with the speed of its port.
     if let Ok(scheme) = ports.marking.build(&port)
         && scheme.chooses_queues()
     {
-        let allowed = "a scheme that leaves the choice of queues to the flow control, such as none";
+        let allowed = "a scheme that does not choose queues itself, such as none";
         return Err(ConfigError::out_of_range(marking, ports.marking.name(), allowed));
     }
     Ok(())

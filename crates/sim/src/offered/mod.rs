@@ -1,10 +1,8 @@
-//! What flows ask of links, before anything runs: bytes on the wire over the time in which flows
-//! arrive.
+//! Offered load of links before a run: bytes on the wire over the time in which flows arrive.
 //!
-//! The bytes are those of the flows that a run has, cut into packets with their headers; ACKs and
-//! retransmissions are not counted. Random arrivals are spread over all of their pairs, so that the
-//! load of a short run is not that of the one link that chance favoured. Paths of equal length
-//! share alike.
+//! The bytes are the run's flows, divided into packets with their headers; ACKs and retransmissions
+//! are not counted. Random arrivals are spread over all of their pairs, so that the load of a short
+//! run is not the load of the one link that chance favoured. Paths of equal length share evenly.
 
 use std::collections::BTreeMap;
 
@@ -17,31 +15,31 @@ use crate::routes::Routes;
 use crate::setup::{Setup, Transport};
 use crate::workload::{Planned, Shares, Source, Traffic};
 
-/// Above this part of a link, queues grow for most of the time in which flows arrive.
+/// Fraction of a link's speed above which queues grow for most of the time in which flows arrive.
 pub const FULL: f64 = 0.95;
 
-/// What the flows of a run ask of its links.
+/// Load that the flows of a run offer to its links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
-    /// How many flows end by themselves.
+    /// Number of flows that end by themselves.
     pub flows: u64,
-    /// How many do not: they take what the others leave.
+    /// Number of flows that do not: they take the remaining capacity.
     pub endless: u64,
-    /// The bytes that applications send in flows that end.
+    /// Bytes that applications send in flows that end.
     pub payload: u64,
-    /// The time in which flows arrive; zero if all of them start at once.
+    /// Time in which flows arrive; zero if all of them start at once.
     pub span: Span,
-    /// How many links packets have to cross, all together: data and ACKs, without retransmissions.
-    /// Endless flows are taken to fill the links of their receivers.
+    /// Number of links crossed by all packets together: data and ACKs, without retransmissions.
+    /// Endless flows are assumed to fill the links of their receivers.
     pub packet_hops: f64,
-    /// By link: what arrives for it, as a part of its speed.
+    /// By link: offered load as a fraction of its speed.
     loads: Vec<f64>,
-    /// By link: whether anything arrives there that is meant to be carried as it comes.
+    /// By link: whether it gets steady arrivals, which the link must carry as they come.
     is_steady: Vec<bool>,
 }
 
 impl Offered {
-    /// Adds up the flows of a run, which `plan` says the sources of.
+    /// Sums the flows of a run, whose sources are in `plan`.
     pub fn new(setup: &Setup, traffic: &Traffic, plan: &[Planned]) -> Result<Self, ConfigError> {
         let routes = setup.routes()?;
         let links = setup.network.links().len();
@@ -96,9 +94,8 @@ impl Offered {
         Ok(offered)
     }
 
-    /// What arrives for a link, as a part of its speed: of all sources together, or of one that is
-    /// meant to be carried as it comes, over its own time, if that is more. Zero if all flows start
-    /// at once.
+    /// Offered load of a link as a fraction of its speed: of all sources together or, if that is
+    /// more, of one steady source over its own time. Zero if all flows start at once.
     pub fn load(&self, link: LinkId) -> f64 {
         self.loads[link.index()]
     }
@@ -108,8 +105,8 @@ impl Offered {
         self.highest(|_| true)
     }
 
-    /// The busiest of the links that get more than they can carry from random arrivals or from a
-    /// list, if any does. Bursts and long flows are there to fill a link, and are not judged alone.
+    /// The busiest link that gets more than it can carry from random arrivals or from a list, if
+    /// any. Bursts and long flows are meant to fill a link and are not judged alone.
     pub fn overload(&self) -> Option<(LinkId, f64)> {
         self.highest(|link| self.is_steady[link]).filter(|&(_, load)| load > FULL)
     }
@@ -126,7 +123,7 @@ impl Offered {
     }
 }
 
-/// What comes for a link, as a part of what it could carry in this time; nothing in no time.
+/// Bytes for a link as a fraction of its capacity in this time; zero for a span of zero.
 fn load(network: &Network, link: usize, bytes: f64, span: Span) -> f64 {
     if span == Span::ZERO {
         return 0.0;
@@ -135,12 +132,12 @@ fn load(network: &Network, link: usize, bytes: f64, span: Span) -> f64 {
     bytes * 8.0 / rate / seconds(span)
 }
 
-/// When flows start, which are added in order.
+/// Start times of flows, added in order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Starts {
     first: Time,
     last: Time,
-    /// How many different times there are.
+    /// Number of different times.
     count: u64,
 }
 
@@ -155,7 +152,7 @@ impl Starts {
         }
     }
 
-    /// The time from the first start to the last, and one gap more: as many gaps as starts.
+    /// Time from the first start to the last, and one more gap: as many gaps as starts.
     fn span(&self) -> Span {
         let between = u128::from((self.last - self.first).as_ps());
         let count = u128::from(self.count);
@@ -173,11 +170,11 @@ struct Part<'a> {
     payload: u64,
     wire: f64,
     packets: f64,
-    /// Where all bytes go in expectation, if pairs are drawn.
+    /// Expected amounts between all hosts, if pairs are drawn.
     expected: Option<Shares>,
-    /// Where they go otherwise.
+    /// Actual amounts between hosts otherwise.
     found: Shares,
-    /// Bytes of flows whose path is given.
+    /// Bytes of flows whose path is given, by link.
     on_paths: Vec<f64>,
 }
 
@@ -218,7 +215,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The bytes on each link, and how many links packets cross.
+    /// Bytes on each link, and the number of links crossed by packets.
     fn links(self) -> (Vec<f64>, f64) {
         let shares = match self.expected {
             Some(expected) => expected.times(self.wire),
@@ -232,7 +229,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The packets of a flow, and their bytes with headers.
+/// Packets of a flow, and their bytes with headers.
 fn on_wire(setup: &Setup, flow: &Flow) -> (f64, f64) {
     let payload = payload(setup, flow);
     let packets = flow.bytes.div_ceil(u64::from(payload)).max(1);
@@ -242,7 +239,7 @@ fn on_wire(setup: &Setup, flow: &Flow) -> (f64, f64) {
     (real(packets), real(bytes.max(least)))
 }
 
-/// The most payload of a packet of this flow.
+/// Payload of a full packet of this flow.
 fn payload(setup: &Setup, flow: &Flow) -> u32 {
     let last = setup.transports.len().saturating_sub(1);
     let transport = setup.transports.get(usize::from(flow.group).min(last));
@@ -254,7 +251,7 @@ fn payload(setup: &Setup, flow: &Flow) -> u32 {
     payload.max(1)
 }
 
-/// ACKs for each packet of data.
+/// ACKs per data packet.
 fn acks(setup: &Setup) -> f64 {
     match setup.transports.first() {
         Some(Transport::Tcp(tcp)) => 1.0 / f64::from(tcp.sink.config.delayed_ack.max(1)),
@@ -262,8 +259,8 @@ fn acks(setup: &Setup) -> f64 {
     }
 }
 
-/// The links that packets of endless flows cross, if these share the links of their receivers alike
-/// and fill them until the run is stopped.
+/// Links crossed by packets of endless flows, if these share the links of their receivers evenly
+/// and fill them until the end of the run.
 fn endless_hops(setup: &Setup, routes: &Routes) -> f64 {
     if setup.stop.at == Time::MAX {
         return 0.0;

@@ -31,7 +31,7 @@ fn named(kind: &str, settings: &[(&str, &str)]) -> Network {
     config.build().unwrap()
 }
 
-/// The name and the load of the busiest link.
+/// Name and load of the busiest link.
 fn busiest((setup, offered): &(Setup, Offered)) -> (String, f64) {
     let (link, load) = offered.busiest().unwrap();
     let link = setup.network.link(link);
@@ -40,16 +40,16 @@ fn busiest((setup, offered): &(Setup, Offered)) -> (String, f64) {
 }
 
 #[test]
-fn all_senders_to_one_receiver_load_its_link_as_the_setting_says() {
+fn all_senders_to_one_receiver_load_its_link_by_the_setting() {
     let star = || named("star", &[("hosts", "33")]);
     let settings = [("to", "0"), ("sizes", "14600B"), ("flows", "20000")];
     let once = offered_on(star(), vec![poisson(&settings)]);
     let (link, load) = busiest(&once);
     assert_eq!(link, "switch0>host0");
-    // 60 % of payload, and 40 bytes for each 1460; four standard errors of 20 000 gaps.
+    // 60 % payload, and 40 bytes of headers for each 1460; four standard errors of 20 000 gaps.
     assert!((load / (0.6 * 1500.0 / 1460.0) - 1.0).abs() < 0.03, "{load}");
     assert_eq!(once.1.overload(), None);
-    // The same on each of 32 senders is 32 times what the receiver can take.
+    // The same load at each of 32 senders is 32 times the capacity of the receiver's link.
     let of_senders = [settings.as_slice(), &[("load_on", "senders")]].concat();
     let silent = offered_on(star(), vec![poisson(&of_senders)]);
     let (link, load) = silent.1.overload().unwrap();
@@ -58,8 +58,8 @@ fn all_senders_to_one_receiver_load_its_link_as_the_setting_says() {
 }
 
 #[test]
-fn chance_does_not_choose_the_busiest_link_of_random_pairs() {
-    // Of 100 flows some host gets far more than others; in the long run all get the same.
+fn random_pairs_load_links_by_expectation() {
+    // Among 100 flows some host gets far more than others; in the long run all get the same.
     let fabric = named("leaf-spine", &[("leaves", "4"), ("spines", "4"), ("hosts_per_leaf", "4")]);
     let (setup, offered) =
         offered_on(fabric, vec![poisson(&[("flows", "100"), ("sizes", "1460B")])]);
@@ -75,7 +75,7 @@ fn chance_does_not_choose_the_busiest_link_of_random_pairs() {
     // 12 of 15 receivers are in another rack, and four hosts share four uplinks.
     let expected = of_hosts[0] * 12.0 / 15.0;
     assert!(of_fabric.iter().all(|load| (load / expected - 1.0).abs() < 1e-9));
-    // Four links where the receiver is in another rack and two where not, and as many for ACKs.
+    // Four links to a receiver in another rack and two within the rack, and as many for ACKs.
     let hops = 100.0 * (4.0 * 12.0 / 15.0 + 2.0 * 3.0 / 15.0) * 2.0;
     assert!((offered.packet_hops / hops - 1.0).abs() < 1e-9, "{}", offered.packet_hops);
 }
@@ -101,7 +101,7 @@ fn traffic_between_racks_shares_the_uplinks() {
 }
 
 #[test]
-fn bursts_count_for_the_load_and_are_no_overload() {
+fn bursts_count_for_the_load_but_not_as_overload() {
     let star = named("star", &[("hosts", "9")]);
     let burst = burst::Config {
         to: crate::workload::Hosts::one(8),
@@ -116,12 +116,12 @@ fn bursts_count_for_the_load_and_are_no_overload() {
     assert_eq!(found.1.span, Span::from_us(500));
     let payload = real(each) * 8.0 / 10e9 / 100e-6;
     assert!(load > payload && load < payload * 1.05, "{load} {payload}");
-    assert!(load > 1.0, "the test is about more than the link carries: {load}");
+    assert!(load > 1.0, "the test needs more than the link can carry: {load}");
     assert_eq!(found.1.overload(), None);
 }
 
 #[test]
-fn a_list_is_counted_on_the_paths_that_it_names() {
+fn listed_flows_count_on_their_given_paths() {
     let text = "id,start_s,src,dst,bytes,path\na,0,0,2,14600,1\nb,0.0001,1,3,14600,1\n";
     let fabric = named("leaf-spine", &[("leaves", "2"), ("spines", "2"), ("hosts_per_leaf", "2")]);
     let traffic =

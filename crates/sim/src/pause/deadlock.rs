@@ -1,50 +1,50 @@
 //! Deadlocks of pauses: classes of links that stay paused because they wait for each other.
 //!
 //! A class of a link is paused because the node behind the link holds too many of its packets. It
-//! runs again when some of them leave, and those wait in queues that may be paused too. So it is
-//! stuck if every queue in which its packets wait is paused by one that is stuck. The largest set
-//! of which this holds is found by taking out, again and again, whoever does not meet it. What is
-//! left can never move: no packet of it leaves, and so no account of it shrinks. Each of them waits
-//! for another of the set, so that following them leads into a cycle.
+//! resumes when some of them leave, and they wait in queues that may be paused too. So the class is
+//! stuck if every queue that holds its packets is paused by a stuck class. The largest set with
+//! this property is found by repeatedly removing classes that do not have it. The remaining classes
+//! can never move: none of their packets leaves, so none of their accounts shrinks. Each waits for
+//! another of the set, so that following them leads into a cycle.
 
 use tidegate_units::Time;
 
 use super::LinkClass;
 
-/// A class of a link that is paused, and what it waits for.
+/// A paused class of a link, with the classes that it waits for.
 #[derive(Clone, Debug)]
 pub(crate) struct Hold {
     pub(crate) of: LinkClass,
-    /// When it was paused.
+    /// Start of the pause.
     pub(crate) since: Time,
-    /// For each queue in which its packets wait: by which others, as indices of the list, that
-    /// queue is paused. By none: the queue moves.
+    /// For each queue that holds its packets: the classes that pause the queue, as indices into the
+    /// list. If there are none, the queue moves.
     pub(crate) waits_for: Vec<Vec<usize>>,
 }
 
-/// Classes of links that are paused for good because each waits for the next, and the last for the
+/// Classes of links that are paused forever because each waits for the next, and the last for the
 /// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cycle: the node at the end of each link holds packets of the class that wait for the
-    /// next.
+    /// next link.
     pub cycle: Vec<LinkClass>,
-    /// Others that wait for one of the cycle, directly or not.
+    /// Other classes that wait for the cycle, directly or indirectly.
     pub behind: Vec<LinkClass>,
-    /// When the cycle closed: the last of its pauses began.
+    /// Time at which the cycle closed: the start of its last pause.
     pub since: Time,
 }
 
-/// Finds the deadlocks among all classes that are paused.
+/// Finds the deadlocks among all paused classes.
 pub(crate) fn find(holds: &[Hold]) -> Vec<Deadlock> {
     let is_stuck = stuck(holds);
-    // One of those that each waits for: following them ends in a cycle.
+    // One of the classes that each waits for: following them ends in a cycle.
     let next = |index: usize| {
         let others = holds[index].waits_for.iter().flatten();
         others.copied().find(|&other| is_stuck[other])
     };
     let mut found: Vec<Deadlock> = Vec::new();
-    // By index: which deadlock it belongs to.
+    // By index: the deadlock that the class belongs to.
     let mut belongs: Vec<Option<usize>> = vec![None; holds.len()];
     for start in (0..holds.len()).filter(|&index| is_stuck[index]) {
         let mut path = Vec::new();
@@ -83,7 +83,7 @@ pub(crate) fn find(holds: &[Hold]) -> Vec<Deadlock> {
     found
 }
 
-/// Which of them can never run again.
+/// Whether each class can never run again.
 fn stuck(holds: &[Hold]) -> Vec<bool> {
     let mut is_stuck = vec![true; holds.len()];
     loop {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::network::LinkId;
 
-    /// Links that are paused in one class, each from the microsecond of its number on.
+    /// Links paused in one class, each from the microsecond with its number on.
     fn holds(waits: &[&[&[usize]]]) -> Vec<Hold> {
         let hold = |(index, waits): (usize, &&[&[usize]])| Hold {
             of: of(index),
@@ -136,24 +136,24 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_can_leave_lets_all_of_a_ring_go() {
+    fn a_packet_that_can_leave_resolves_a_ring() {
         // Link 1 also has packets in a queue that is not paused.
         assert_eq!(find(&holds(&[&[&[1]], &[&[2], &[]], &[&[0]]])), []);
-        // Or in one that is paused by a link that will run again.
+        // Or in a queue that is paused by a link that will resume.
         assert_eq!(find(&holds(&[&[&[1]], &[&[2], &[3]], &[&[0]], &[&[]]])), []);
-        // Or link 2 has no packets left: the frame that lets it go is on its way.
+        // Or link 2 has no packets left: the frame that resumes it is on its way.
         assert_eq!(find(&holds(&[&[&[1]], &[&[2]], &[]])), []);
     }
 
     #[test]
-    fn a_queue_moves_only_when_all_who_pause_it_let_it() {
+    fn a_queue_moves_only_when_all_its_pauses_end() {
         let found = find(&holds(&[&[&[1, 2]], &[&[0]], &[&[]]]));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].cycle, [of(0), of(1)]);
     }
 
     #[test]
-    fn those_that_wait_for_a_cycle_are_behind_it() {
+    fn classes_that_wait_for_a_cycle_are_behind_it() {
         // 0 → 1 → 2 ⇄ 3 ← 5, and 4 waits for a link that runs.
         let found = find(&holds(&[&[&[1]], &[&[2]], &[&[3]], &[&[2]], &[&[]], &[&[3]]]));
         assert_eq!(
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_pauses_is_none() {
+    fn a_chain_of_pauses_is_no_deadlock() {
         assert_eq!(find(&holds(&[&[&[1]], &[&[2]], &[&[]]])), []);
         assert_eq!(find(&[]), []);
     }

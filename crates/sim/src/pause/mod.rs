@@ -1,5 +1,5 @@
-//! Pauses by class (IEEE 802.1Qbb): how often and how long each class of a link was paused, and
-//! which links wait for each other for good.
+//! Pauses by class (IEEE 802.1Qbb): number and length of the pauses of each class of a link, and
+//! links that wait for each other forever.
 
 mod deadlock;
 
@@ -12,7 +12,7 @@ use crate::observe::statistics;
 pub use deadlock::Deadlock;
 pub(crate) use deadlock::{Hold, find};
 
-/// Classes that can be paused apart: the priorities of IEEE 802.1Q.
+/// Classes that can be paused independently: the priorities of IEEE 802.1Q.
 pub const CLASSES: usize = 8;
 
 /// A class of packets on a link.
@@ -24,49 +24,49 @@ pub struct LinkClass {
     pub class: u8,
 }
 
-/// How a class of a link was paused in a run.
+/// Pauses of a class of a link in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassPauses {
-    /// Which one.
+    /// The class and its link.
     pub of: LinkClass,
-    /// Pause frames that stopped it.
+    /// Pause frames that stopped the class.
     pub pauses: u32,
-    /// How long it was stopped in all.
+    /// Total time for which it was stopped.
     pub paused: Span,
-    /// The longest time that it was stopped for without a break.
+    /// Longest time without a break for which it was stopped.
     pub longest: Span,
 }
 
-/// For how long something has been paused.
+/// Clock that measures pauses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PauseClock {
-    /// All pauses that are over.
+    /// Total length of finished pauses.
     over: Span,
-    /// The longest of them.
+    /// Longest finished pause.
     longest: Span,
-    /// When the present one began.
+    /// Start of the current pause.
     since: Option<Time>,
 }
 
 impl PauseClock {
-    /// A pause begins, if none is going on.
+    /// Starts a pause, unless one is in progress.
     pub(crate) fn stop(&mut self, now: Time) {
         self.since = self.since.or(Some(now));
     }
 
-    /// The pause is over, if one was going on.
+    /// Ends the pause in progress, if any.
     pub(crate) fn resume(&mut self, now: Time) {
         self.over = self.paused(now);
         self.longest = self.longest(now);
         self.since = None;
     }
 
-    /// How long it was paused until `now`.
+    /// Total length of pauses until `now`.
     pub(crate) fn paused(&self, now: Time) -> Span {
         self.over + self.present(now)
     }
 
-    /// How long it was paused at a stretch until `now`, at most.
+    /// Longest pause until `now`.
     fn longest(&self, now: Time) -> Span {
         self.longest.max(self.present(now))
     }
@@ -76,21 +76,20 @@ impl PauseClock {
     }
 }
 
-/// The pauses of one link.
+/// Pauses of one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkPauses {
-    /// Classes that are paused, one bit each.
+    /// Paused classes, one bit each.
     classes: u8,
-    /// For how long any class has been.
+    /// Clock of pauses of any class.
     any: PauseClock,
     clocks: [PauseClock; CLASSES],
-    /// Frames that stopped each class.
+    /// Pause frames for each class.
     received: [u32; CLASSES],
 }
 
 impl LinkPauses {
-    /// A frame stops a class or lets it go on. Returns whether the classes that are paused are
-    /// others now.
+    /// Pauses or resumes a class. Returns whether the set of paused classes changed.
     pub(crate) fn change(&mut self, class: u8, is_paused: bool, now: Time) -> bool {
         let (before, index) = (self.classes, usize::from(class));
         if is_paused {
@@ -108,7 +107,7 @@ impl LinkPauses {
         self.classes != before
     }
 
-    /// Frames that stopped any class.
+    /// Pause frames for all classes.
     pub(crate) fn frames(&self) -> u32 {
         self.received.iter().sum()
     }
@@ -119,13 +118,13 @@ impl LinkPauses {
         self.classes != 0
     }
 
-    /// The classes that are paused, each with the time since when.
+    /// Paused classes, each with the start of its pause.
     pub(crate) fn present(&self) -> impl Iterator<Item = (u8, Time)> {
         let all = (0..).zip(&self.clocks);
         all.filter_map(|(class, clock)| Some((class, clock.since?)))
     }
 
-    /// The queues of a port that are to be paused, where `classes` have queues of their own.
+    /// Queues of a port that must be paused, if `classes` classes have queues of their own.
     pub(crate) fn queues(&self, classes: u16, last_queue: u8) -> QueueSet {
         let mut queues = QueueSet::default();
         for (class, _) in self.present() {
@@ -136,7 +135,7 @@ impl LinkPauses {
         queues
     }
 
-    /// The state of the counters at `now`.
+    /// Counters at `now`.
     pub(crate) fn counters(&self, now: Time) -> PauseCounters {
         PauseCounters {
             any: self.any.paused(now),
@@ -147,7 +146,7 @@ impl LinkPauses {
         }
     }
 
-    /// The classes that have been paused until `now`.
+    /// Results of all classes that were paused until `now`.
     pub(crate) fn results(&self, link: LinkId, now: Time) -> impl Iterator<Item = ClassPauses> {
         let all = (0..).zip(self.clocks.iter().zip(self.received));
         let paused = all.filter(|(_, (_, received))| *received > 0);
@@ -160,32 +159,32 @@ impl LinkPauses {
     }
 }
 
-/// The queues in which packets of a class wait. The last of `classes` has all those beyond it too.
+/// Queues in which packets of a class wait. The last of `classes` also has all queues beyond it.
 pub(crate) fn queues_of(class: u8, classes: u16, last_queue: u8) -> impl Iterator<Item = QueueId> {
     let first = class.min(last_queue);
     let last = if u16::from(class) + 1 == classes { last_queue } else { first };
     (first..=last).map(QueueId)
 }
 
-/// How often and how long a link has been paused at one moment.
+/// Number and length of a link's pauses at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PauseCounters {
-    /// How long any class was.
+    /// Time for which any class was paused.
     pub(crate) any: Span,
     pub(crate) classes: [ClassCounters; CLASSES],
 }
 
-/// How often and how long a class was paused.
+/// Number and length of a class's pauses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassCounters {
-    /// Pause frames that stopped it.
+    /// Pause frames that stopped the class.
     pub pauses: u64,
-    /// How long it was stopped.
+    /// Time for which it was stopped.
     pub paused: Span,
 }
 
 impl ClassCounters {
-    /// The part of a span in which it was stopped; zero of none.
+    /// Fraction of a span in which it was stopped; zero for an empty span.
     pub fn share_of(&self, span: Span) -> f64 {
         let [part, whole] = [self.paused, span].map(|span| u128::from(span.as_ps()));
         statistics::quotient(part, whole).unwrap_or(0.0)
@@ -197,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_counts_from_its_begin_and_not_twice() {
+    fn a_pause_counts_once_from_its_start() {
         let us = Time::from_us;
         let mut clock = PauseClock::default();
         assert_eq!(clock.paused(us(5)), Span::ZERO);

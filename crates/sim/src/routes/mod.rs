@@ -1,6 +1,6 @@
 //! Routes: the shortest paths of a network, and the choice among equal ones.
 //!
-//! Hosts hang on one switch each, so that it is enough to know how far every switch is from every
+//! Each host has one switch, so that it is enough to know the distance of every switch to every
 //! switch that has hosts: two bytes a pair, 2 MiB for a fat-tree of 11,664 hosts. A path is found
 //! link by link when a flow starts and then kept by the flow.
 
@@ -12,43 +12,43 @@ use crate::network::{HostId, Link, LinkId, Network, NodeId};
 use crate::workload::Shares;
 
 choices! {
-    /// How a switch chooses among links of equal cost, which it counts by number.
+    /// Choice of a switch among links of equal cost, which it counts by number.
     pub enum Ecmp {
         /// The flow's hash modulo the number of links, the same at every switch. Both directions of
-        /// a flow share a spine if they have the same hash; in a tree of more tiers the choices
-        /// of different tiers go together.
+        /// a flow share a spine if they have the same hash; in a tree with more tiers the choices
+        /// of different tiers are correlated.
         FlowOnly = "flow-only",
         /// A hash of the switch and the flow's hash: choices of different switches are independent
         /// (ns-2 of TCN).
         PerNode = "per-node",
-        /// The flow's hash, shifted right by the number of links already behind, modulo the
-        /// number of links (ns-2 of BCC, where the TTL counts the links).
+        /// The flow's hash, shifted right by the number of links already passed, modulo the number
+        /// of links (ns-2 of BCC, where the TTL counts the links).
         ShiftByTtl = "shift-by-ttl",
     }
 }
 
-/// The most pairs of switches whose distance is kept: 1 GiB.
+/// Most pairs of switches whose distance is stored: 1 GiB.
 const MAX_PAIRS: u64 = 1 << 29;
 
-/// The most levels of links between switches: more would be served with little to do in each.
+/// Most levels of links between switches: with more, each would have little work.
 const MAX_LEVELS: u8 = 16;
 
-/// The distance of what cannot be reached.
+/// Distance of an unreachable switch.
 const UNREACHABLE: u16 = u16::MAX;
 
 /// The shortest paths between all hosts of a network.
 #[derive(Clone, Debug)]
 pub struct Routes {
     ecmp: Ecmp,
-    /// By host.
+    /// Cable of each host.
     uplinks: Vec<Uplink>,
-    /// By switch: its row of `distances`. Not used for a switch without hosts.
+    /// By switch: its row of `distances`. Unused for a switch without hosts.
     rows: Vec<u32>,
-    /// For each switch with hosts, how many links every switch is away from it.
+    /// For each switch with hosts, the distance in links of every switch.
     distances: Vec<u16>,
-    /// By switch: where its next hops begin in `next_hops`; then where the last ones end.
+    /// By switch: start of its next hops in `next_hops`; at the end, the end of the last ones.
     first: Vec<u32>,
-    /// Links between switches, by the switch that they leave and then by number.
+    /// Links between switches, by sending switch and then by number.
     next_hops: Vec<NextHop>,
     longest: u32,
 }
@@ -57,7 +57,7 @@ pub struct Routes {
 #[derive(Clone, Copy, Debug)]
 struct Uplink {
     link: LinkId,
-    /// The number of the switch that it leads to, or `None` if it leads to a host.
+    /// Number of the switch that it leads to, or `None` if it leads to a host.
     switch: Option<u32>,
 }
 
@@ -65,16 +65,16 @@ struct Uplink {
 #[derive(Clone, Copy, Debug)]
 struct NextHop {
     link: LinkId,
-    /// The other switch's number.
+    /// Number of the other switch.
     to: u32,
 }
 
 /// A switch with more than one next hop.
 struct Fork {
     node: NodeId,
-    /// How many links are behind.
+    /// Number of links already passed.
     links: u32,
-    /// How many there are.
+    /// Number of next hops.
     next_hops: u32,
 }
 
@@ -106,20 +106,20 @@ impl Routes {
         Ok(routes)
     }
 
-    /// With another choice among equal links than [`Ecmp::PerNode`].
+    /// Sets another choice among equal links than [`Ecmp::PerNode`].
     #[must_use]
     pub fn with_ecmp(mut self, ecmp: Ecmp) -> Self {
         self.ecmp = ecmp;
         self
     }
 
-    /// Puts the links from `src` to `dst` into `out`, instead of what was there. `hash` chooses
-    /// among equal paths. The path from a host to itself is empty.
+    /// Writes the links from `src` to `dst` to `out`, replacing its contents. `hash` chooses among
+    /// equal paths. The path from a host to itself is empty.
     pub fn path(&self, src: HostId, dst: HostId, hash: u64, out: &mut Vec<LinkId>) {
         self.walk(src, dst, out, |fork| self.ecmp.choose(hash, fork));
     }
 
-    /// As [`path`](Self::path), with next hop number `choice` at the first switch that has a
+    /// Like [`path`](Self::path), but takes next hop number `choice` at the first switch that has a
     /// choice. If there is no such next hop, the error says how many there are.
     pub fn path_by_choice(
         &self,
@@ -141,8 +141,8 @@ impl Routes {
         Ok(())
     }
 
-    /// How many next hops there are at the first switch from `src` to `dst` that has a choice; one
-    /// if none has.
+    /// Number of next hops at the first switch from `src` to `dst` that has a choice; one if none
+    /// has.
     pub fn choices(&self, src: HostId, dst: HostId) -> u32 {
         let mut at = self.edge(src);
         while let (Some(switch), Some(row)) = (at, self.row(dst)) {
@@ -157,13 +157,13 @@ impl Routes {
         1
     }
 
-    /// How many shortest paths lead from `src` to `dst`; saturates. One leads to the host itself.
+    /// Number of shortest paths from `src` to `dst`; saturates. One path leads to the host itself.
     pub fn paths(&self, src: HostId, dst: HostId) -> u64 {
         let (Some(start), Some(row), Some(end)) = (self.edge(src), self.row(dst), self.edge(dst))
         else {
             return 1;
         };
-        // All switches of a front are equally far from the end.
+        // All switches of a front have the same distance from the end.
         let mut paths = vec![0_u64; self.rows.len()];
         paths[start as usize] = 1;
         let mut front = vec![start];
@@ -183,14 +183,14 @@ impl Routes {
         paths[end as usize]
     }
 
-    /// The most links of any path.
+    /// Number of links of the longest path.
     pub const fn longest(&self) -> u32 {
         self.longest
     }
 
-    /// The levels of the links that leave switches: on every path each link has a higher one than
-    /// the link before it. `None` if there are more than a few, or none because paths of different
-    /// hosts lead round in a circle.
+    /// Levels of the links that leave switches: on every path each link has a higher level than the
+    /// link before it. `None` if there are too many levels, or if paths of different hosts form a
+    /// cycle.
     pub(crate) fn levels(&self) -> Option<Vec<u8>> {
         let mut levels = vec![0_u8; self.next_hops.len() + 2 * self.uplinks.len()];
         let turns = Turns::new(self);
@@ -209,7 +209,7 @@ impl Routes {
                 }
             }
         }
-        // The links to hosts come last of all.
+        // Links to hosts have the highest level.
         let highest = self.next_hops.iter().map(|hop| levels[hop.link.index()] + 1);
         let highest = highest.max().unwrap_or(0);
         for uplink in &self.uplinks {
@@ -218,8 +218,8 @@ impl Routes {
         Some(levels)
     }
 
-    /// The switch that a host hangs on, or the host at the other end if there is no switch. Hosts
-    /// with the same one share a rack.
+    /// The switch of a host, or the host at the other end if there is no switch. Hosts with the
+    /// same switch share a rack.
     pub fn rack(&self, host: HostId) -> NodeId {
         let hosts = self.uplinks.len() as u32; // host numbers are u32
         match self.edge(host) {
@@ -228,8 +228,8 @@ impl Routes {
         }
     }
 
-    /// Adds amounts between hosts to the links that they take, where paths of equal length share
-    /// alike.
+    /// Adds amounts between hosts to the links on their paths, divided evenly over paths of equal
+    /// length.
     pub(crate) fn spread(&self, network: &Network, shares: &Shares, links: &mut [f64]) {
         for (host, amount) in &shares.sent {
             links[self.uplinks[host.index()].link.index()] += amount;
@@ -253,8 +253,8 @@ impl Routes {
         }
     }
 
-    /// Spreads what begins at switches on the links to the switch `to`, the farthest switches
-    /// first.
+    /// Spreads amounts that start at switches over the links to the switch `to`, the farthest
+    /// switches first.
     fn spread_towards(&self, to: u32, from: &[(u32, f64)], links: &mut [f64]) {
         let switches = self.rows.len();
         let row = self.row_of(to);
@@ -310,17 +310,17 @@ impl Routes {
         out.push(Network::reverse(self.uplinks[dst.index()].link));
     }
 
-    /// The switch that a host hangs on.
+    /// Switch of a host.
     fn edge(&self, host: HostId) -> Option<u32> {
         self.uplinks[host.index()].switch
     }
 
-    /// The distance of each switch to the switch of `host`.
+    /// Distance of each switch to the switch of `host`.
     fn row(&self, host: HostId) -> Option<&[u16]> {
         Some(self.row_of(self.edge(host)?))
     }
 
-    /// The next hops from `switch` that lie on a shortest path, in order of number.
+    /// Next hops from `switch` on a shortest path, in order of number.
     fn shortest<'a>(&'a self, row: &'a [u16], switch: u32) -> impl Iterator<Item = NextHop> + 'a {
         let nearer = row[switch as usize].checked_sub(1);
         let next_hops = self.next_hops_from(switch).iter().copied();
@@ -332,14 +332,14 @@ impl Routes {
         &self.next_hops[begin..end]
     }
 
-    /// The distance of each switch to one with hosts.
+    /// Distance of each switch to a switch with hosts.
     fn row_of(&self, edge: u32) -> &[u16] {
         let switches = self.rows.len();
         &self.distances[self.rows[edge as usize] as usize * switches..][..switches]
     }
 
-    /// The switches with hosts, those together whose cables lead to the same switches: every other
-    /// switch is as far from one of them as from another.
+    /// The switches with hosts, grouped if their cables lead to the same switches: every other
+    /// switch has the same distance to all switches of a group.
     fn twins(&self) -> Vec<Vec<u32>> {
         let mut edges: Vec<u32> = self.uplinks.iter().filter_map(|uplink| uplink.switch).collect();
         edges.sort_unstable();
@@ -354,7 +354,7 @@ impl Routes {
         twins.into_values().collect()
     }
 
-    /// Fills in the distances from each switch with hosts, breadth first.
+    /// Computes the distances from each switch with hosts, breadth first.
     fn measure(&mut self, edges: &[u32]) -> Result<(), ConfigError> {
         let switches = self.rows.len();
         let mut queue = Vec::with_capacity(switches);
@@ -384,7 +384,7 @@ impl Routes {
         Ok(())
     }
 
-    /// Checks that host 0, and so every host, can reach every other.
+    /// Checks that host 0, and therefore every host, can reach every other.
     fn check_reach(&self, network: &Network) -> Result<(), ConfigError> {
         let origin = HostId(0);
         let reached = |host: HostId| match (self.row(origin), self.edge(host)) {
@@ -406,15 +406,16 @@ impl Routes {
         let switches = self.rows.len();
         let rows = self.distances.chunks_exact(switches.max(1));
         let between = rows.flat_map(|row| edges.iter().map(|&edge| row[edge as usize]));
-        // Two hosts' own links and those between their switches, or one cable between two hosts.
+        // The links of the two hosts and the links between their switches, or one cable between two
+        // hosts.
         between.max().map_or(1, |most| u32::from(most) + 2)
     }
 }
 
-/// Which link may follow which on a path. Of each switch, for each link into it, one bit for each
-/// link out of it: as there are far fewer turns than paths, each is found once and then known.
+/// Possible successors of each link on a path: at each switch, for each link into it, one bit for
+/// each link out of it. There are far fewer turns than paths, so each turn is found once.
 struct Turns {
-    /// By switch: where its bits begin.
+    /// By switch: start of its bits.
     first: Vec<usize>,
     bits: Vec<u64>,
 }
@@ -439,10 +440,11 @@ impl Turns {
                     (0..switches as u32).for_each(|at| turns.add(routes, row, at, &mut nearer));
                     continue;
                 }
-                // All others are as far from one twin as from another: only here is anything new.
+                // All other switches have the same distance to all twins: only here is anything
+                // new.
                 let beside = routes.next_hops_from(edge).iter().map(|hop| hop.to);
                 for at in twins.iter().copied().chain(beside) {
-                    // Two cables may lead to the same one.
+                    // Two cables may lead to the same switch.
                     if std::mem::take(&mut is_new[at as usize]) {
                         turns.add(routes, row, at, &mut nearer);
                     }
@@ -455,8 +457,8 @@ impl Turns {
         turns
     }
 
-    /// Adds the turns at a switch of paths to the edge that is as far away as `row` says. `nearer`
-    /// is room to work in.
+    /// Adds the turns at a switch of paths to the edge whose distances are in `row`. `nearer` is
+    /// working memory.
     fn add(&mut self, routes: &Routes, row: &[u16], switch: u32, nearer: &mut Vec<u64>) {
         let distance = row[switch as usize];
         let neighbours = routes.next_hops_from(switch);
@@ -468,7 +470,7 @@ impl Turns {
         }
         let own = &mut self.bits[self.first[switch as usize]..];
         let own = own.chunks_exact_mut(nearer.len().max(1));
-        // A path that comes from a neighbour which is farther away goes on to one that is nearer.
+        // A path from a neighbour that is farther away continues to one that is nearer.
         for (hop, out) in neighbours.iter().zip(own) {
             if Some(row[hop.to as usize]) == distance.checked_add(1) {
                 for (out, nearer) in out.iter_mut().zip(&*nearer) {
@@ -478,7 +480,7 @@ impl Turns {
         }
     }
 
-    /// Every link between switches, with those that may follow it.
+    /// Every link between switches, with the links that may follow it.
     fn iter<'a>(
         &'a self,
         routes: &'a Routes,
@@ -499,7 +501,7 @@ impl Turns {
     }
 }
 
-/// The places of the bits that are set.
+/// Positions of the bits that are set.
 fn places(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize);
@@ -521,18 +523,19 @@ impl Ecmp {
     }
 }
 
-/// `part`, as a fraction of 2^64, of `whole`.
+/// The fraction `part` / 2^64 of `whole`.
 const fn fraction_of(whole: u64, part: u64) -> u64 {
     ((whole as u128 * part as u128) >> 64) as u64
 }
 
-/// A hash of a flow's hash and a node, so that flows that agree at one node part at the next.
+/// A hash of a flow's hash and a node, so that flows with the same choice at one node separate at
+/// the next.
 const fn mix(hash: u64, node: NodeId) -> u64 {
     let salt = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(node.0 as u64 + 1);
     finish(finish(hash).wrapping_add(salt))
 }
 
-/// SplitMix64's last step (Steele et al., 2014): every bit of the input moves all of the output.
+/// SplitMix64's last step (Steele et al., 2014): every input bit affects all output bits.
 const fn finish(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -551,7 +554,7 @@ fn uplinks(network: &Network) -> Vec<Uplink> {
     uplinks
 }
 
-/// The links between switches, by the switch that they leave, and where each switch's begin.
+/// Links between switches, by sending switch, and the start of each switch's links.
 fn next_hops(network: &Network) -> (Vec<u32>, Vec<NextHop>) {
     let switch = |node: NodeId| node.0.checked_sub(network.hosts());
     let between = |(number, link): (u32, &Link)| {

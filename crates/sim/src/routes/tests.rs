@@ -18,19 +18,19 @@ fn fat_tree(k: u32) -> Network {
 }
 
 fn path(routes: &Routes, src: u32, dst: u32, hash: u64) -> Vec<LinkId> {
-    let mut out = vec![LinkId(u32::MAX)]; // what was there is replaced
+    let mut out = vec![LinkId(u32::MAX)]; // its contents are replaced
     routes.path(HostId(src), HostId(dst), hash, &mut out);
     out
 }
 
-/// The names of the nodes along a path.
+/// Names of the nodes along a path.
 fn names(network: &Network, path: &[LinkId]) -> Vec<String> {
     let first = path.first().map(|&link| network.link(link).from);
     let others = path.iter().map(|&link| network.link(link).to);
     first.into_iter().chain(others).map(|node| network.name(node)).collect()
 }
 
-/// A random network: switches joined at random, parallel cables included, and hosts.
+/// A random network: switches connected at random, parallel cables included, and hosts.
 fn random_network(rng: &mut Rng) -> Network {
     let mut below = |limit: u32| rng.next_u32() % limit;
     let (hosts, switches) = (2 + below(8), 1 + below(12));
@@ -48,8 +48,8 @@ fn random_network(rng: &mut Rng) -> Network {
     network
 }
 
-/// The number of links and of shortest paths between all nodes, by repeated relaxation of all
-/// links. Only the ends of a path are hosts.
+/// Number of links and of shortest paths between all nodes, by repeated relaxation of all links.
+/// Only the ends of a path are hosts.
 fn brute_force(network: &Network, src: NodeId) -> (Vec<u32>, Vec<u64>) {
     let nodes = network.nodes() as usize;
     let mut distance = vec![u32::MAX; nodes];
@@ -128,7 +128,7 @@ fn paths_of_random_networks_are_connected_shortest_and_free_of_loops() {
     }
     assert!(
         whole > 500 && cut > 500 && forked > 1_000,
-        "the rounds are one-sided: {whole} whole, {cut} cut, {forked} with a choice"
+        "the random networks are too uniform: {whole} whole, {cut} cut, {forked} with a choice"
     );
 }
 
@@ -169,7 +169,8 @@ fn per_node_choices_spread_evenly_and_independently() {
 fn per_node_choices_differ_between_switches_for_one_flow() {
     let network = leaf_spine(16, 8, 1);
     let routes = Routes::new(&network).unwrap();
-    // The same hash from 15 leaves to the last one: all spines alike would be the flow-only rule.
+    // The same hash from 15 leaves to the last one: under the flow-only rule all spines would be
+    // the same.
     let mut spines: Vec<_> =
         (0..15).map(|src| network.link(path(&routes, src, 15, 99)[1]).to).collect();
     spines.sort();
@@ -179,7 +180,7 @@ fn per_node_choices_differ_between_switches_for_one_flow() {
 
 #[test]
 fn the_per_node_choice_never_changes() {
-    // Worked out apart from this code: a result must not depend on the version that made it.
+    // Computed independently of this code: results must not change with the version.
     let network = leaf_spine(16, 8, 1);
     let routes = Routes::new(&network).unwrap();
     let first = network.switch(16).0;
@@ -212,11 +213,11 @@ fn the_flow_only_choice_shares_the_spine_in_both_directions() {
 }
 
 #[test]
-fn the_shift_follows_the_links_behind() {
+fn the_shift_grows_with_the_links_passed() {
     let network = fat_tree(4);
     let routes = Routes::new(&network).unwrap();
     let routes = routes.with_ecmp(Ecmp::ShiftByTtl);
-    // One link is behind at the edge and two at the aggregation switch: bits 1 and 2 choose. Core
+    // One link is passed at the edge and two at the aggregation switch: bits 1 and 2 choose. Core
     // switches 0 and 1 are above the first aggregation switch, 2 and 3 above the second.
     let cases = [(0b001, 0, 0), (0b010, 1, 2), (0b100, 0, 1), (0b110, 1, 3)];
     for (hash, aggregation, core) in cases {
@@ -227,13 +228,13 @@ fn the_shift_follows_the_links_behind() {
 }
 
 #[test]
-fn a_shift_by_all_bits_leaves_the_first_way() {
+fn a_shift_by_all_bits_selects_the_first_link() {
     let fork = Fork { node: NodeId(0), links: 64, next_hops: 3 };
     assert_eq!(Ecmp::ShiftByTtl.choose(u64::MAX, &fork), 0);
 }
 
 #[test]
-fn a_flow_may_name_its_way() {
+fn a_flow_may_name_its_first_choice() {
     let network = fat_tree(4);
     let routes = Routes::new(&network).unwrap();
     let mut out = Vec::new();
@@ -243,7 +244,7 @@ fn a_flow_may_name_its_way() {
             routes.path_by_choice(src, dst, choice, hash, &mut out).unwrap();
             assert_eq!(names(&network, &out)[2], format!("agg{choice}"));
         }
-        // Later choices are the hash's.
+        // The hash decides later choices.
         let mut cores: Vec<_> = (0..20)
             .map(|hash| {
                 let named = routes.path_by_choice(src, dst, choice, hash, &mut out);
@@ -264,8 +265,8 @@ fn a_flow_may_name_its_way() {
 }
 
 #[test]
-fn a_named_way_may_begin_behind_the_first_switch() {
-    // Host 0 and 1 at the ends of 0 – 1 – {2, 3, 4} – 5.
+fn a_named_choice_may_be_behind_the_first_switch() {
+    // Hosts 0 and 1 at the ends of 0 – 1 – {2, 3, 4} – 5.
     let mut network = Network::new(2, 6);
     let [zero, one, five] = [0, 1, 5].map(|switch| network.switch(switch));
     network.connect(NodeId(0), zero, RATE, DELAY);
@@ -296,7 +297,7 @@ fn hosts_without_a_path_are_named() {
         Routes::new(&network).unwrap_err().to_string(),
         "path = none from host0 to host2 is out of range; allowed: a path between any two hosts"
     );
-    // A pair of hosts on a cable of their own, and others.
+    // Two hosts on a cable of their own, and others.
     let mut network = Network::new(4, 1);
     network.connect(NodeId(0), NodeId(1), RATE, DELAY);
     network.connect(NodeId(2), NodeId(4), RATE, DELAY);
@@ -409,18 +410,18 @@ fn packets_climb_the_levels_of_a_tree() {
         let routes = Routes::new(network).unwrap();
         levels_on(&routes.levels().unwrap(), &path(&routes, 0, dst, 7))
     };
-    // Up to a spine, down to a leaf, down to a host; in the rack only the last.
+    // Up to a spine, down to a leaf, down to a host; within the rack only the last.
     assert_eq!(levels(&leaf_spine(3, 2, 2), 5), [0, 1, 2]);
     assert_eq!(levels(&leaf_spine(3, 2, 2), 1), [2]);
     assert_eq!(levels(&fat_tree(4), 15), [0, 1, 2, 3, 4]);
-    // Two levels of a fat-tree are skipped by what stays in a pod.
+    // Traffic within a pod skips two levels of a fat-tree.
     assert_eq!(levels(&fat_tree(4), 2), [0, 3, 4]);
     assert_eq!(levels(&leaf_spine(1, 1, 4), 3), [1]);
 }
 
 #[test]
 fn a_circle_has_no_levels() {
-    // Five switches with a host each: a path of two links ends wherever another one begins.
+    // Five switches with a host each: a path of two links ends wherever another one starts.
     let mut network = Network::new(5, 5);
     for number in 0..5 {
         let [here, next] = [number, (number + 1) % 5].map(|at| network.switch(at));
@@ -470,9 +471,9 @@ fn on_every_path_of_any_network_levels_rise() {
     assert!(with > 50 && without > 5, "{with} with levels, {without} without");
 }
 
-/// Turns at switches that are as far from one edge as from another are looked for once.
+/// Turns at switches with the same distance to two edges are searched once.
 #[test]
-fn no_turn_is_left_out() {
+fn every_turn_is_found() {
     let mut rng = Rng::new(6, 0);
     let random = (0..200).map(|_| random_network(&mut rng));
     let trees = [leaf_spine(3, 2, 2), leaf_spine(9, 4, 1), fat_tree(4), fat_tree(6)];

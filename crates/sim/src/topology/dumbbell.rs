@@ -1,4 +1,4 @@
-//! Dumbbell: two switches with hosts, and one cable between them that all cross traffic shares.
+//! Dumbbell: two switches with hosts, and one cable between them shared by all cross traffic.
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
@@ -6,32 +6,32 @@ use super::{Extent, HostCables, MAX_HOSTS, check_count, check_delay};
 use crate::network::{HostId, Network};
 
 settings! {
-    /// Settings of a dumbbell. None of the papers prints one; the defaults have the speed and the
-    /// base RTT across, 100 µs, of TCN's microbenchmark.
+    /// Settings of a dumbbell. No paper prints one; the defaults have the speed of TCN's
+    /// microbenchmark and its base RTT, 100 µs, across the cable.
     #[named("dumbbell", "two switches with hosts, and one cable between them",
         "topologies.md#dumbbell")]
     pub struct Config {
-        /// How many hosts there are at the left switch. They have the lower numbers.
+        /// Number of hosts at the left switch, which have the lower numbers.
         pub left: u32 = 8,
-        /// How many hosts there are at the right switch.
+        /// Number of hosts at the right switch.
         pub right: u32 = 8,
-        /// The speed of a host's cable.
+        /// Speed of a host's cable.
         pub host_rate: Rate = Rate::from_gbps(10),
-        /// How long a bit travels between a host and its switch.
+        /// One-way propagation delay between a host and its switch.
         pub host_delay: Span = Span::from_us(15),
         /// Speeds of the first hosts' cables; hosts beyond the list have `host_rate`.
         pub host_rates: Vec<Rate> = Vec::new(),
         /// Delays of the first hosts' cables; hosts beyond the list have `host_delay`.
         pub host_delays: Vec<Span> = Vec::new(),
-        /// The speed of the cable between the switches.
+        /// Speed of the cable between the switches.
         pub bottleneck_rate: Rate = Rate::from_gbps(10),
-        /// How long a bit travels between the switches.
+        /// One-way propagation delay between the switches.
         pub bottleneck_delay: Span = Span::from_us(20),
     }
 }
 
 impl Config {
-    /// How large the network would be.
+    /// Size of the network.
     pub fn extent(&self) -> Extent {
         Extent {
             hosts: u64::from(self.left) + u64::from(self.right),
@@ -40,7 +40,7 @@ impl Config {
         }
     }
 
-    /// Makes the network.
+    /// Builds the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("left", self.left, 1..=MAX_HOSTS - 1)?;
         check_count("right", self.right, 1..=MAX_HOSTS - self.left)?;

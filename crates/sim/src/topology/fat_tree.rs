@@ -1,16 +1,16 @@
 //! Fat-tree: three tiers of switches with `k` ports each, and `k³/4` hosts.
 //!
 //! Al-Fares et al., "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008. There
-//! are `k` pods, each with `k/2` edge and `k/2` aggregation switches, every edge joined to every
-//! aggregation switch of its pod. Aggregation switch `a` of each pod is joined to the `k/2` core
-//! switches from `a·k/2` on.
+//! are `k` pods, each with `k/2` edge and `k/2` aggregation switches; every edge switch is
+//! connected to every aggregation switch of its pod. Aggregation switch `a` of each pod is
+//! connected to the `k/2` core switches from `a·k/2` on.
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
 use super::{Extent, check_delay};
 use crate::network::{Network, NodeId};
 
-/// The largest number of ports with at most [`MAX_HOSTS`](super::MAX_HOSTS) hosts.
+/// Largest number of ports with at most [`MAX_HOSTS`](super::MAX_HOSTS) hosts.
 const MAX_PORTS: u32 = 406;
 
 settings! {
@@ -18,27 +18,27 @@ settings! {
     /// (section IV-B), with the speed and delay of its simulations.
     #[named("fat-tree", "three tiers of switches with k ports each", "topologies.md#fat-tree")]
     pub struct Config {
-        /// How many ports a switch has: an even number.
+        /// Number of ports of a switch, even.
         pub k: u32 = 8,
-        /// The speed of a host's cable.
+        /// Speed of a host's cable.
         pub host_rate: Rate = Rate::from_gbps(40),
-        /// The speed of a cable between switches.
+        /// Speed of a cable between switches.
         pub fabric_rate: Rate = Rate::from_gbps(40),
-        /// How long a bit travels between a host and its edge switch.
+        /// One-way propagation delay between a host and its edge switch.
         pub host_delay: Span = Span::from_us(15),
-        /// How long a bit travels between switches.
+        /// One-way propagation delay between switches.
         pub fabric_delay: Span = Span::from_us(15),
     }
 }
 
 impl Config {
-    /// How large the network would be.
+    /// Size of the network.
     pub fn extent(&self) -> Extent {
         let k = u64::from(self.k).min(1 << 16);
         Extent { hosts: k * k * k / 4, fabric_cables: k * k * k / 2, field: "k" }
     }
 
-    /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then
+    /// Builds the network. Edge switches come first, pod by pod, then aggregation switches, then
     /// core switches.
     pub fn build(&self) -> Result<Network, ConfigError> {
         if !(2..=MAX_PORTS).contains(&self.k) || !self.k.is_multiple_of(2) {

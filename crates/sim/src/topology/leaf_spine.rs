@@ -1,7 +1,7 @@
 //! Leaf-spine: every leaf has a cable to every spine, and hosts.
 //!
-//! Speeds and counts may be any, so that any oversubscription is possible: a leaf's hosts can send
-//! `hosts_per_leaf × host_rate`, and its spines take `spines × fabric_rate`.
+//! Speeds and counts are free, so that any oversubscription is possible: a leaf's hosts can send
+//! `hosts_per_leaf × host_rate`, and its spines carry `spines × fabric_rate`.
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
@@ -9,31 +9,32 @@ use super::{Extent, MAX_HOSTS, check_count, check_delay};
 use crate::network::{Network, NodeId};
 
 settings! {
-    /// Settings of a leaf-spine fabric. The defaults are those of TCN's simulations, which do not
+    /// Settings of a leaf-spine fabric. The defaults are TCN's simulations, which do not
     /// oversubscribe (section 6.2): the propagation RTT between racks is 81.6 µs.
     #[named("leaf-spine", "two tiers, every leaf connected to every spine",
         "topologies.md#leaf-spine")]
     pub struct Config {
-        /// How many leaves there are. BCC, ECN♯ and DiffECN have 8.
+        /// Number of leaves. BCC, ECN♯ and DiffECN have 8.
         pub leaves: u32 = 12,
-        /// How many spines there are. BCC, ECN♯ and DiffECN have 8.
+        /// Number of spines. BCC, ECN♯ and DiffECN have 8.
         pub spines: u32 = 12,
-        /// How many hosts there are at each leaf. BCC, ECN♯ and DiffECN have 16.
+        /// Number of hosts at each leaf. BCC, ECN♯ and DiffECN have 16.
         pub hosts_per_leaf: u32 = 12,
-        /// The speed of a host's cable. BCC has 100 Gb/s, ECN♯ 10 Gb/s, DiffECN 40 Gb/s.
+        /// Speed of a host's cable. BCC has 100 Gb/s, ECN♯ 10 Gb/s, DiffECN 40 Gb/s.
         pub host_rate: Rate = Rate::from_gbps(10),
-        /// The speed of a cable between leaf and spine. All papers have that of the hosts.
+        /// Speed of a cable between leaf and spine. In all papers it equals the hosts' speed.
         pub fabric_rate: Rate = Rate::from_gbps(10),
-        /// How long a bit travels between a host and its leaf. BCC has 19 µs, ECN♯ 10 µs, DiffECN
-        /// 15 µs.
+        /// One-way propagation delay between a host and its leaf. BCC has 19 µs, ECN♯ 10 µs,
+        /// DiffECN 15 µs.
         pub host_delay: Span = Span::from_ns(20_200),
-        /// How long a bit travels between leaf and spine. BCC has 1 µs, ECN♯ 10 µs, DiffECN 15 µs.
+        /// One-way propagation delay between leaf and spine. BCC has 1 µs, ECN♯ 10 µs, DiffECN 15
+        /// µs.
         pub fabric_delay: Span = Span::from_ns(200),
     }
 }
 
 impl Config {
-    /// How large the network would be.
+    /// Size of the network.
     pub fn extent(&self) -> Extent {
         let leaves = u64::from(self.leaves);
         Extent {
@@ -43,7 +44,7 @@ impl Config {
         }
     }
 
-    /// Makes the network. Leaves come first among the switches, then spines.
+    /// Builds the network. Leaves come first among the switches, then spines.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("leaves", self.leaves, 1..=MAX_HOSTS)?;
         check_count("spines", self.spines, 1..=MAX_HOSTS / self.leaves)?;

@@ -1,9 +1,9 @@
-//! Topologies: the usual shapes of networks, from their settings.
+//! Topologies: common shapes of networks, built from settings.
 //!
 //! [`Config`] is any of them by name. Each has its own file, with a `Config` whose defaults are a
-//! setup of the papers, and a `build` that makes the [`Network`] or names the setting that cannot
-//! be used. Hosts are numbered in the order of the switches that they hang on, and cables in the
-//! order of the nodes, so that equal-cost paths have the same order at every switch of a kind.
+//! setup of the papers, and a `build` that creates the [`Network`] or names the setting that cannot
+//! be used. Hosts are numbered in the order of their switches, and cables in the order of the
+//! nodes, so that equal-cost paths have the same order at every switch of a kind.
 
 pub mod dumbbell;
 pub mod fat_tree;
@@ -17,29 +17,30 @@ use tidegate_units::{ConfigError, Rate, Span, catalogue};
 
 use crate::network::{HostId, Network, NodeId};
 
-/// The most hosts that a topology can have, and the most cables of each tier.
+/// Most hosts of a topology, and most cables of each tier.
 pub const MAX_HOSTS: u32 = 1 << 24;
 
-/// The longest delay of a cable. Light goes 50 times around the earth in it: more is a slip.
+/// Longest delay of a cable. Light circles the earth more than 50 times in it: a longer delay is a
+/// mistake.
 pub const MAX_DELAY: Span = Span::from_secs(10);
 
-/// How large a network would be: what can be refused before it is made.
+/// Size of a network, checked before the network is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Hosts, each of which has a cable.
+    /// Number of hosts, each of which has a cable.
     pub hosts: u64,
     /// Cables between switches.
     pub fabric_cables: u64,
-    /// The setting that both grow with most.
+    /// The setting that increases both most.
     pub field: &'static str,
 }
 
-/// Makes the enum of all topologies. A topology's module holds its `Config` with the methods
+/// Declares the enum of all topologies. A topology's module has its `Config` with the methods
 /// `build` and `extent`.
 macro_rules! topologies {
     ($($variant:ident($module:ident),)*) => {
         catalogue! {
-            /// The settings of any topology.
+            /// Settings of any topology.
             pub enum Config {
                 []
                 $($variant($module::Config),)*
@@ -47,14 +48,14 @@ macro_rules! topologies {
         }
 
         impl Config {
-            /// Makes the network, or says which setting cannot be used.
+            /// Builds the network, or names the setting that cannot be used.
             pub fn build(&self) -> Result<Network, ConfigError> {
                 match self {
                     $(Self::$variant(config) => config.build(),)*
                 }
             }
 
-            /// How large the network would be.
+            /// Size of the network.
             pub fn extent(&self) -> Extent {
                 match self {
                     $(Self::$variant(config) => config.extent(),)*
@@ -72,7 +73,7 @@ topologies! {
     Star(star),
 }
 
-/// The cables of hosts that may differ: lists for the first hosts, and one value for the rest.
+/// Cables of hosts that may differ: lists for the first hosts, and one value for the rest.
 struct HostCables<'a> {
     rate: Rate,
     delay: Span,

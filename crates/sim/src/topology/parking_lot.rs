@@ -1,6 +1,7 @@
-//! Parking lot: a chain of switches with hosts, joined by pipes of their own speed and delay.
+//! Parking lot: a chain of switches with hosts, connected by pipes with individual speeds and
+//! delays.
 //!
-//! A flow that crosses several pipes meets fresh traffic at each of them, as in the
+//! A flow that crosses several pipes competes with new traffic at each of them, as in the
 //! multi-bottleneck network of the ODCTCP thesis (section 6.4.2).
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
@@ -8,35 +9,35 @@ use tidegate_units::{ConfigError, Rate, Span, settings};
 use super::{Extent, MAX_HOSTS, check_delay};
 use crate::network::{Network, NodeId};
 
-/// The most switches of a chain.
+/// Most switches of a chain.
 const MAX_SWITCHES: usize = 4096;
 
 settings! {
     /// Settings of a parking lot. The defaults are the thesis's: 0 (`S1`) and 1 (`S2`) send through
-    /// pipe 1, 2 (`R2`) and 3 (`S3`) stand between pipes 2 and 3, and 4 (`R1`) is at the end. `S1`
-    /// to `R1` meets both slow pipes, `S2` to `R2` the first and `S3` to `R1` the second.
+    /// pipe 1, 2 (`R2`) and 3 (`S3`) are between pipes 2 and 3, and 4 (`R1`) is at the end. `S1` to
+    /// `R1` crosses both slow pipes, `S2` to `R2` the first and `S3` to `R1` the second.
     #[named("parking-lot", "a chain of switches with hosts at each", "topologies.md#parking-lot")]
     pub struct Config {
-        /// How many hosts there are at each switch, from one end to the other; the length of the
-        /// list is the number of switches.
+        /// Number of hosts at each switch, from one end to the other; the length of the list is the
+        /// number of switches.
         pub hosts: Vec<u32> = vec![2, 0, 2, 1],
-        /// The speed of each pipe, one fewer than switches; a single value is for all.
+        /// Speed of each pipe, one fewer than switches; a single value is for all.
         pub pipe_rates: Vec<Rate> = vec![megabits(100), megabits(1000), megabits(100)],
-        /// How long a bit travels through each pipe, half of what the thesis gives as its RTT; a
-        /// single value is for all.
+        /// One-way propagation delay of each pipe, half of the RTT given in the thesis; a single
+        /// value is for all.
         pub pipe_delays: Vec<Span> = vec![
             Span::from_ms(5), Span::from_us(500), Span::from_ms(5),
         ],
-        /// The speed of a host's cable.
+        /// Speed of a host's cable.
         pub host_rate: Rate = Rate::from_gbps(1),
-        /// How long a bit travels between a host and its switch. The thesis gives delays to the
-        /// pipes alone.
+        /// One-way propagation delay between a host and its switch. In the thesis only the pipes
+        /// have delays.
         pub host_delay: Span = Span::ZERO,
     }
 }
 
 impl Config {
-    /// How large the network would be.
+    /// Size of the network.
     pub fn extent(&self) -> Extent {
         Extent {
             hosts: self.hosts.iter().copied().map(u64::from).sum(),
@@ -45,7 +46,7 @@ impl Config {
         }
     }
 
-    /// Makes the network.
+    /// Builds the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         let hosts = self.check()?;
         let switches = self.hosts.len() as u32; // at most MAX_SWITCHES
@@ -99,7 +100,7 @@ impl Config {
     }
 }
 
-/// The value of one pipe in a list that was checked.
+/// Value of one pipe in a checked list.
 fn of_pipe<T>(list: &[T], pipe: u32) -> &T {
     list.get(pipe as usize).unwrap_or(&list[0])
 }

@@ -1,7 +1,8 @@
 //! Star: hosts around one switch.
 //!
-//! The microbenchmarks of all papers and their testbeds are stars: senders and one receiver, often
-//! with delays of their own. The receiver is best the last host, which the lists leave out.
+//! The microbenchmarks and the testbeds of all papers are stars: senders and one receiver, often
+//! with individual delays. Use the last host as the receiver, because lists shorter than the number
+//! of hosts leave it at the common value.
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
@@ -9,15 +10,15 @@ use super::{Extent, HostCables, MAX_HOSTS, check_count};
 use crate::network::{HostId, Network};
 
 settings! {
-    /// Settings of a star. The defaults are those of TCN's microbenchmark with eight senders and a
-    /// base RTT of 100 µs (section 4.3, figure 3).
+    /// Settings of a star. The defaults are TCN's microbenchmark with eight senders and a base RTT
+    /// of 100 µs (section 4.3, figure 3).
     #[named("star", "hosts around one switch", "topologies.md#star")]
     pub struct Config {
-        /// How many hosts there are.
+        /// Number of hosts.
         pub hosts: u32 = 9,
-        /// The speed of a host's cable.
+        /// Speed of a host's cable.
         pub host_rate: Rate = Rate::from_gbps(10),
-        /// How long a bit travels between a host and the switch.
+        /// One-way propagation delay between a host and the switch.
         pub host_delay: Span = Span::from_us(25),
         /// Speeds of the first hosts' cables; hosts beyond the list have `host_rate`.
         pub host_rates: Vec<Rate> = Vec::new(),
@@ -27,12 +28,12 @@ settings! {
 }
 
 impl Config {
-    /// How large the network would be.
+    /// Size of the network.
     pub fn extent(&self) -> Extent {
         Extent { hosts: self.hosts.into(), fabric_cables: 0, field: "hosts" }
     }
 
-    /// Makes the network.
+    /// Builds the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("hosts", self.hosts, 2..=MAX_HOSTS)?;
         let cables = HostCables {

@@ -35,7 +35,7 @@ fn round_trip(network: &Network, src: u32, dst: u32) -> Span {
     network.path_delay(&there) + network.path_delay(&back)
 }
 
-/// Checks the number of links between all hosts. `expected` gets two different hosts.
+/// Checks the number of links between all hosts. `expected` is called with two different hosts.
 fn check_hops(network: &Network, expected: impl Fn(u32, u32) -> usize) {
     let routes = Routes::new(network).unwrap();
     let mut out = Vec::new();
@@ -115,7 +115,7 @@ fn a_fat_tree_has_the_published_numbers_of_nodes_and_cables() {
         let hosts = k * k * k / 4;
         assert_eq!(network.hosts(), hosts);
         assert_eq!(network.switches(), 5 * k * k / 4);
-        // A tier of cables for the hosts, for the edge and for the core, two links each.
+        // A tier of cables each for hosts, edge and core, two links per cable.
         assert_eq!(network.links().len() as u32, 2 * 3 * hosts);
         // Every switch has k cables.
         let mut cables = vec![0; network.nodes() as usize];
@@ -139,12 +139,12 @@ fn a_fat_tree_has_the_published_numbers_of_nodes_and_cables() {
 }
 
 #[test]
-fn oversubscription_is_what_the_papers_say() {
+fn oversubscription_equals_the_papers() {
     let gigabits = |to_hosts: u64, to_switches: u64| Capacity {
         to_hosts: to_hosts * 1_000_000_000,
         to_switches: to_switches * 1_000_000_000,
     };
-    // TCN does not block.
+    // TCN does not oversubscribe.
     let tcn = network("leaf-spine", &[]);
     assert_eq!((tcn.hosts(), tcn.switches()), (144, 24));
     assert_eq!(tcn.capacity(tcn.switch(11)), gigabits(120, 120));
@@ -168,7 +168,7 @@ fn oversubscription_is_what_the_papers_say() {
 }
 
 #[test]
-fn base_round_trips_are_those_of_the_papers() {
+fn base_round_trips_equal_the_papers() {
     let eight = |host_delay, fabric_delay, rate| {
         let settings = [
             ("leaves", "8"),
@@ -202,8 +202,8 @@ fn the_fabric_of_tcn_has_the_published_round_trip() {
     let fabric = network("leaf-spine", &[]);
     let propagation = round_trip(&fabric, 0, 143);
     assert_eq!(propagation, Span::from_ns(81_600));
-    // The paper's 85.2 µs are these and one packet of 1500 bytes forwarded by three switches: not
-    // the time on the sender's cable, nor that of the ACK.
+    // The paper's 85.2 µs are these and one packet of 1500 bytes forwarded by three switches,
+    // without the serialization on the sender's cable and without the ACK's.
     let there = path(&fabric, 0, 143);
     let first = fabric.link(there[0]).rate.time_for(1500);
     let forwarding = transit(&fabric, &there, 1500) - fabric.path_delay(&there) - first;
@@ -272,7 +272,7 @@ fn switches_have_the_names_of_their_tiers() {
 }
 
 #[test]
-fn counts_that_cannot_be_are_refused_by_name() {
+fn impossible_counts_are_refused_by_name() {
     let cases: &[(&str, Texts, &str)] = &[
         ("star", &[("hosts", "0")], "hosts = 0"),
         ("star", &[("hosts", "1")], "hosts = 1"),
@@ -354,7 +354,7 @@ fn lists_of_the_wrong_length_are_refused_by_name() {
 }
 
 #[test]
-fn delays_beyond_reason_are_refused_by_name() {
+fn delays_above_10_seconds_are_refused_by_name() {
     for name in Config::NAMES {
         let fields = Config::named(name).unwrap().fields();
         let delays = fields.iter().filter(|field| field.name.contains("delay"));
@@ -393,7 +393,7 @@ fn every_field_is_set_and_read_by_text() {
     assert!(zero.to_string().starts_with("host_rate: `0Gbps` must not be zero"));
 }
 
-/// The page of documentation has a row for each field with its default.
+/// Checks that the documentation page has a row for each field with its default.
 #[test]
 fn the_page_has_every_field_and_default() {
     let page = include_str!("../../../../docs/topologies.md");

@@ -1,4 +1,4 @@
-//! A world: network and hosts under one calendar, and the two engines that move it.
+//! A world: network and hosts with one calendar, and the two engines that advance it.
 
 mod parallel;
 
@@ -20,21 +20,21 @@ use crate::setup::Setup;
 
 pub(crate) use parallel::ParallelEngine;
 
-/// Network and hosts, and the time up to which everything has happened.
+/// Network and hosts, with the time up to which everything has happened.
 pub(crate) struct World<C> {
     plan: BucketPlan,
     fabric: Fabric<C>,
     hosts: Hosts,
     now: Time,
-    /// What left on links that are captured, and no capture has taken.
+    /// Departures on captured links that no capture has taken yet.
     captured: Vec<(Time, LinkId, Captured)>,
-    /// The only flow that is captured, unless all are, and what left of it.
+    /// The only captured flow, unless all are captured, and its packets that left.
     traced: Option<u32>,
     passed: Vec<Passed>,
 }
 
 impl<C: Calendar> World<C> {
-    /// A world at time zero, with the whole network in it.
+    /// A world at time zero with the whole network.
     fn new(setup: &Setup, calendar: impl FnOnce(&BucketPlan) -> C) -> Result<Self, ConfigError> {
         let routes = Arc::new(setup.routes()?);
         let plan = BucketPlan::new(setup, &routes);
@@ -58,14 +58,14 @@ impl<C: Calendar> World<C> {
         }
     }
 
-    /// Does what hosts do together at the end of a bucket, or of the run, on every engine.
+    /// Handles hosts' common work at the end of a bucket, or of the run, on every engine.
     #[inline]
     fn end_bucket(&mut self) {
         let begin = self.plan.begin_of_bucket(self.now);
         self.hosts.end_bucket(&mut self.fabric, begin);
     }
 
-    /// Looks at what left on links that are captured, before it goes on.
+    /// Records departures on captured links before their packets travel on.
     #[inline]
     fn collect_captured(&mut self) {
         if !self.fabric.reports.captured.is_empty() {
@@ -73,7 +73,7 @@ impl<C: Calendar> World<C> {
         }
     }
 
-    /// Out of the way of runs that capture nothing, which ask at every level of every bucket.
+    /// Kept out of line for runs without captures, which check this at every level of every bucket.
     #[inline(never)]
     fn take_captured(&mut self) {
         let Self { fabric, hosts, .. } = self;
@@ -95,38 +95,38 @@ impl<C: Calendar> World<C> {
     }
 }
 
-/// What moves a world, or the parts of one.
+/// An engine: advances a world, or the parts of one.
 pub(crate) trait Engine: Sized {
-    /// Where its packets are noted.
+    /// Calendar of its packets.
     type Calendar: Calendar;
 
-    /// A world at time zero.
+    /// Creates a world at time zero.
     fn new(setup: &Setup) -> Result<Self, ConfigError>;
 
-    /// The world, or its parts, in which all has happened up to the same time.
+    /// The world, or its parts, all at the same time.
     fn worlds(&self) -> impl Iterator<Item = &World<Self::Calendar>>;
 
-    /// The same.
+    /// The same, mutably.
     fn worlds_mut(&mut self) -> impl Iterator<Item = &mut World<Self::Calendar>>;
 
-    /// Does everything that happens before `until`, or a part of it: enough to look at the world
-    /// once in a while.
+    /// Handles events before `until`, all or some of them: little enough to observe the world
+    /// periodically.
     fn advance(&mut self, until: Time) -> Progress;
 
-    /// The next step of [`advance`](Self::advance) does nothing at this time or later. The engine
-    /// can [`reach`](Self::reach) any time before it.
+    /// The next step of [`advance`](Self::advance) handles no event at this time or later. The
+    /// engine can [`reach`](Self::reach) any time before it.
     fn horizon(&self) -> Time;
 
-    /// Does everything that happens before `at`, which lies before the horizon, and nothing else:
-    /// the next [`advance`](Self::advance) ends where it would have ended.
+    /// Handles exactly the events before `at`, which must be before the horizon: the next
+    /// [`advance`](Self::advance) ends where it would have ended.
     fn reach(&mut self, at: Time);
 
-    /// One of the worlds: what they all know.
+    /// One of the worlds, for state that all share.
     fn any_world(&self) -> &World<Self::Calendar> {
         self.worlds().next().expect("there is at least one")
     }
 
-    /// The time up to which everything has happened.
+    /// Time up to which everything has happened.
     fn now(&self) -> Time {
         self.any_world().now
     }
@@ -136,12 +136,12 @@ pub(crate) trait Engine: Sized {
         &self.any_world().fabric
     }
 
-    /// How the time of the run is cut.
+    /// Division of the run's time.
     fn plan(&self) -> &BucketPlan {
         &self.any_world().plan
     }
 
-    /// The hosts of each part.
+    /// Hosts of each part.
     fn hosts(&self) -> impl Iterator<Item = &Hosts> {
         self.worlds().map(|world| &world.hosts)
     }
@@ -151,14 +151,14 @@ pub(crate) trait Engine: Sized {
         self.hosts().map(|hosts| hosts.tally).sum()
     }
 
-    /// Whether every flow is finished that can, or `enough` of them.
+    /// Whether every flow that can finish has finished, or `enough` flows.
     fn has_finished(&self, enough: Option<u32>) -> bool {
         let unfinished: Option<u32> = self.hosts().map(Hosts::unfinished).sum();
         let finished = || self.hosts().map(|hosts| hosts.tally.finished).sum::<u32>();
         unfinished == Some(0) || enough.is_some_and(|enough| finished() >= enough)
     }
 
-    /// When the last flow finished or broke, or the one that made them `enough`.
+    /// Time at which the last flow finished or broke, or the flow that made the number `enough`.
     fn last_finish(&self, enough: Option<u32>) -> Time {
         let finished = self.tally().finished;
         let Some(enough) = enough.filter(|&enough| enough <= finished) else {
@@ -171,23 +171,23 @@ pub(crate) trait Engine: Sized {
         *finishes.select_nth_unstable(last).1
     }
 
-    /// When a packet was last delivered, or an application last wrote, or somewhat later.
+    /// Time of the last delivery or application write, or somewhat later.
     fn progress_at(&self) -> Time {
         let times = self.hosts().map(|hosts| hosts.progress_at);
         times.max().unwrap_or(Time::ZERO)
     }
 
-    /// What the flows that are not finished wait for.
+    /// Reasons why flows are not finished.
     fn diagnosis(&self) -> String {
         hosts::diagnosis(&self.hosts().collect::<Vec<_>>())
     }
 
-    /// The run ended at `end`: what came later did not happen.
+    /// Ends the run at `end`: later events are discarded.
     fn end_run(&mut self, end: Time) {
         self.worlds_mut().for_each(|world| world.hosts.end_run(end));
     }
 
-    /// What became of each flow.
+    /// Result of each flow.
     fn take_results(&mut self) -> Vec<FlowResult> {
         let mut parts = self.worlds_mut();
         let mut parts = parts.by_ref().map(|world| std::mem::take(&mut world.hosts.results));
@@ -210,7 +210,7 @@ pub(crate) trait Engine: Sized {
         (0..count).map(&mut take).collect()
     }
 
-    /// Captures what a recording asks for.
+    /// Starts capturing the links or the flow that a recording needs.
     fn capture(&mut self, recording: &Recording<'_>) {
         let (links, flow) = (recording.links(), recording.flow());
         for world in self.worlds_mut() {
@@ -219,7 +219,7 @@ pub(crate) trait Engine: Sized {
         }
     }
 
-    /// Shows a recording what has left since the last time.
+    /// Passes departures since the last call to a recording.
     fn record(&mut self, recording: &mut Recording<'_>) {
         let now = self.now();
         for world in self.worlds_mut() {
@@ -242,7 +242,7 @@ pub(crate) trait Engine: Sized {
         }
     }
 
-    /// How the classes of all links were paused until `now`.
+    /// Pauses of the classes of all links until `now`.
     fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
         let parts = self.worlds().map(|world| world.fabric.class_pauses(now));
         let mut all = parts.flatten().collect::<Vec<_>>();
@@ -250,18 +250,18 @@ pub(crate) trait Engine: Sized {
         all
     }
 
-    /// Which classes of links will never run again.
+    /// Deadlocks: classes of links that will never run again.
     fn deadlocks(&self) -> Vec<Deadlock> {
         let parts = self.worlds().map(|world| &world.fabric);
         Fabric::deadlocks(&parts.collect::<Vec<_>>())
     }
 
-    /// How switches were served.
+    /// Counters of how switches were served.
     fn counters(&self) -> EngineCounters {
         self.worlds().map(|world| world.fabric.counters()).sum()
     }
 
-    /// Reads a link's port and counters.
+    /// Port and counters of a link.
     fn link(&self, link: LinkId) -> LinkView<'_> {
         let mut parts = self.worlds();
         let part = parts.find(|world| world.fabric.has(link));
@@ -270,35 +270,35 @@ pub(crate) trait Engine: Sized {
     }
 }
 
-/// How far an engine came.
+/// Progress of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Some of the work is done.
     Going,
     /// Everything before the given time is done.
     Reached,
-    /// Nothing will ever happen again.
+    /// No event will ever happen again.
     Silent,
 }
 
 /// An engine that works bucket by bucket.
 trait ByBucket: Engine {
-    /// When the open bucket ends.
+    /// End of the open bucket.
     fn end(&self) -> Time;
 
-    /// Does what happens in the open bucket before `stop`.
+    /// Handles events in the open bucket before `stop`.
     fn work(&mut self, stop: Time);
 
-    /// Does what is done at the end of a bucket, or of the run.
+    /// Handles the work at the end of a bucket, or of the run.
     fn end_bucket(&mut self);
 
-    /// Goes to the next bucket.
+    /// Advances to the next bucket.
     fn turn(&mut self);
 
-    /// When something happens next; `None` if that may be in the open bucket.
+    /// Time of the next event; `None` if it may be in the open bucket.
     fn next_if_at_rest(&mut self) -> Option<Time>;
 
-    /// Goes on to the bucket that holds `time`, which nothing happens before.
+    /// Advances to the bucket that contains `time`. No event may happen before it.
     fn skip_to(&mut self, time: Time);
 
     fn set_now(&mut self, now: Time) {
@@ -336,12 +336,12 @@ trait ByBucket: Engine {
     }
 }
 
-/// What works through the buckets of a world, or of a part of it.
+/// State for working through the buckets of a world, or of a part of one.
 struct Worker<C> {
     world: World<C>,
-    /// What arrives now.
+    /// Current arrivals.
     arrivals: Vec<Arrival>,
-    /// What arrives at switches in a step, by level.
+    /// Arrivals at switches in a step, by level.
     taken: Vec<Vec<Arrival>>,
     by_time: ByTime,
     /// Whether packets arrive at a host in the order in which they left for it.
@@ -350,7 +350,7 @@ struct Worker<C> {
     load: usize,
 }
 
-/// The fast engine: buckets of time, see [`Buckets`].
+/// The fast engine, with buckets of time: see [`Buckets`].
 pub(crate) struct BucketEngine {
     worker: Worker<Buckets>,
 }
@@ -433,15 +433,15 @@ impl ByBucket for BucketEngine {
 }
 
 impl<C: InBuckets> World<C> {
-    /// Whether no packet arrives or leaves in the open bucket: on a slow link one takes many of
-    /// them, and a paused port may hold packets for a long time.
+    /// Whether no packet arrives or leaves in the open bucket: on a slow link one packet takes many
+    /// buckets, and a paused port may hold packets for a long time.
     #[inline]
     fn is_at_rest(&self) -> bool {
         let calendar = self.fabric.calendar.buckets();
         calendar.is_empty() && !self.fabric.sends_before(calendar.end())
     }
 
-    /// When something happens next, or a time before that; [`Time::MAX`] if nothing ever does.
+    /// Time of the next event, or an earlier time; [`Time::MAX`] if there are no more events.
     fn next_at(&self) -> Time {
         let departure = self.fabric.next_start().unwrap_or(Time::MAX);
         let next = departure.min(self.hosts.next_at());
@@ -449,7 +449,7 @@ impl<C: InBuckets> World<C> {
         arrival.map_or(next, |arrival| arrival.min(next))
     }
 
-    /// Goes on to the bucket that holds `time`, which nothing happens before.
+    /// Advances to the bucket that contains `time`. No event may happen before it.
     fn skip_to(&mut self, time: Time) {
         let calendar = self.fabric.calendar.buckets_mut();
         calendar.skip_to(time);
@@ -465,14 +465,14 @@ impl<C: InBuckets> Worker<C> {
             arrivals: Vec::new(),
             load: 0,
             by_time: ByTime::default(),
-            // A pause frame overtakes the packet that is being sent, and an interrupt is a timer.
+            // A pause frame overtakes the packet being sent, and an interrupt is a timer.
             arrive_in_order: setup.host_delay.values.is_empty()
                 && !setup.sends_pauses()
                 && setup.host_receive.is_off(),
         }
     }
 
-    /// Does what happens at the ports of switches of these levels before `stop`.
+    /// Serves the ports of switches of these levels until `stop`.
     fn work_at_levels(&mut self, levels: Range<usize>, stop: Time) {
         for level in levels {
             let fabric = &mut self.world.fabric;
@@ -483,7 +483,7 @@ impl<C: InBuckets> Worker<C> {
         }
     }
 
-    /// Does what happens at switches before `stop`, which is at most a step away.
+    /// Serves switches until `stop`, which is at most a step away.
     fn work_at_switches(&mut self, stop: Time) {
         let fabric = &mut self.world.fabric;
         let calendar = fabric.calendar.buckets_mut();
@@ -495,7 +495,7 @@ impl<C: InBuckets> Worker<C> {
         self.world.collect_captured();
     }
 
-    /// Does what happens at hosts before `stop`, when switches have done so.
+    /// Serves hosts until `stop`, after the switches.
     fn work_at_hosts(&mut self, stop: Time) {
         let levels = self.world.plan.count();
         let World { fabric, hosts, .. } = &mut self.world;
@@ -506,7 +506,7 @@ impl<C: InBuckets> Worker<C> {
         fabric.plan_sends(&self.arrivals);
         let answers_only = self.arrive_in_order && hosts.only_answer(stop, stop - begin);
         if answers_only {
-            // What arrives at a host comes from one link, in order already.
+            // Arrivals at a host come from one link, already in order.
             for arrival in &self.arrivals {
                 hosts.deliver(fabric, arrival);
             }
@@ -525,8 +525,8 @@ impl<C: InBuckets> Worker<C> {
     }
 }
 
-/// The reference engine: one event at a time. Every arrival is taken from a heap, and every start
-/// of a transmission happens when it is due, found by asking all ports.
+/// The reference engine: one event at a time. Arrivals are taken from a heap. Transmissions start
+/// when they are due, which is found by asking all ports.
 pub(crate) struct HeapEngine {
     world: World<Heap>,
 }
@@ -553,7 +553,7 @@ impl Engine for HeapEngine {
             self.world.end_bucket();
             return Progress::Silent;
         }
-        // The fast engine looks at the world between buckets, and so does this one.
+        // Observations happen between buckets, as on the fast engine.
         let bucket = self.plan().begin_of_bucket(next.min(until));
         if bucket > self.world.now {
             self.world.end_bucket();
@@ -588,7 +588,7 @@ impl Engine for HeapEngine {
         let next = self.dates().into_iter().min();
         match next.filter(|&next| next != Time::MAX) {
             None => self.world.now,
-            // A step into another bucket does nothing there.
+            // A step into another bucket handles no event there.
             Some(next) => match self.plan().begin_of_bucket(next) {
                 bucket if bucket > self.world.now => bucket,
                 _ => next + Span::from_ps(1),
@@ -596,14 +596,14 @@ impl Engine for HeapEngine {
         }
     }
 
-    /// There is nothing to do: the next event does not come before.
+    /// Nothing to do: no event is before `at`.
     fn reach(&mut self, at: Time) {
         self.world.now = self.world.now.max(at);
     }
 }
 
 impl HeapEngine {
-    /// When the next packet leaves a port, the next host acts, and the next packet arrives.
+    /// Times of the next departure from a port, the next action of a host, and the next arrival.
     fn dates(&self) -> [Time; 3] {
         [
             self.world.fabric.next_start().unwrap_or(Time::MAX),

@@ -1,23 +1,22 @@
 //! One run on several threads.
 //!
-//! The network is cut into parts, whole switches with their hosts ([`Partition`]), and each part is
-//! a world of its own that a thread works on. What a part does within a bucket depends only on what
-//! it has received until then, so that the parts are worked on side by side and exchange packets
-//! where the next ones may be needed: after levels of ports whose links lead to other parts, or at
-//! the end of each step.
+//! The network is divided into parts, whole switches with their hosts ([`Partition`]). Each part is
+//! a world of its own, on which one thread works. The events of a part within a bucket depend only
+//! on packets that it has received before. So the parts work side by side and exchange packets
+//! where they may be needed next: after levels of ports whose links lead to other parts, or at the
+//! end of each step.
 //!
-//! The outcome is that of one thread, to the byte:
+//! The outcome is identical to a single-threaded run, to the byte:
 //!
 //! - the order of arrivals at a port is a rule about times and links, and packets of one link come
 //!   from one part, in their order;
-//! - everything random belongs to a port, a host or a flow;
-//! - within a bucket a host knows only of itself; what hosts do together they do at its end
+//! - all randomness belongs to a port, a host or a flow;
+//! - within a bucket a host knows only its own state; hosts' common work is done at its end
 //!   ([`ParallelEngine::end_bucket`]), for all parts on one thread;
 //! - connections are numbered in the order of the flows that open them
 //!   ([`ParallelEngine::assign`]);
 //! - whether switches are coupled, and where time is skipped, is decided for all parts at once;
-//! - what is observed and counted is read off each part when all have come to the same time, and
-//!   added up.
+//! - observations and counters are read from each part when all are at the same time, and summed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -43,32 +42,32 @@ use crate::setup::Setup;
 
 /// The fast engine on several threads.
 pub(crate) struct ParallelEngine {
-    /// All of them are here between two jobs.
-    #[expect(clippy::vec_box, reason = "they go from thread to thread")]
+    /// All parts, between two jobs.
+    #[expect(clippy::vec_box, reason = "the parts are sent between threads")]
     parts: Vec<Box<Part>>,
-    /// One for each part but the first, which the thread of the engine works on.
+    /// One thread for each part except the first, which the engine's own thread works on.
     threads: Vec<Thread>,
     partition: Arc<Partition>,
     slots: Slots,
     flows: Arc<[Flow]>,
     /// All flows before this one have a slot if they need one.
     assigned: usize,
-    /// How many of the next flows of a pair will find an idle connection.
+    /// Number of the next flows of a pair that will find an idle connection.
     promised: BTreeMap<(HostId, HostId), usize>,
     /// Packets that arrived in the last bucket.
     load: usize,
-    /// By slot: the part of the connection's source.
+    /// By slot: part of the connection's source.
     sources: Vec<u16>,
-    /// Levels of ports that are worked through without an exchange between them.
+    /// Levels of ports that are served without an exchange between them.
     stages: Vec<Range<usize>>,
-    /// The routes of a connection that other parts have to know.
+    /// Routes of a connection that other parts need.
     words: Vec<u32>,
 }
 
 /// A part of the network.
 struct Part {
     worker: Worker<PartCalendar>,
-    /// By part: what has come from there, and what goes there.
+    /// By part: packets from there, and packets to there.
     inbox: Vec<Mail>,
     outbox: Vec<Mail>,
 }
@@ -77,34 +76,34 @@ struct Part {
 #[derive(Default)]
 struct Mail {
     arrivals: Vec<Arrival>,
-    /// The packet of each.
+    /// The packets.
     packets: Vec<Packet>,
-    /// The segments of those that have no room for it.
+    /// Segments of the packets that cannot hold them.
     segments: Vec<Segment>,
-    /// The queue of each at the switch before, under BFC.
+    /// Queue of each packet at the previous switch, under BFC.
     queues: Vec<QueueId>,
-    /// How many are pause frames.
+    /// Number of pause frames.
     pauses: u32,
 }
 
-/// What each part does before the next exchange.
+/// Work of each part until the next exchange.
 #[derive(Clone, Debug)]
 struct Job {
-    /// What it does at its switches,
+    /// Work at its switches,
     switches: Switches,
-    /// and whether it does what happens at its hosts.
+    /// and whether its hosts are served.
     hosts: bool,
-    /// Before this time.
+    /// Events before this time are handled.
     stop: Time,
 }
 
 #[derive(Clone, Debug)]
 enum Switches {
-    /// Nothing.
+    /// No work.
     None,
-    /// What happens at ports of these levels.
+    /// Ports of these levels.
     Levels(Range<usize>),
-    /// What happens in a step.
+    /// All events of a step.
     Step,
 }
 
@@ -114,8 +113,7 @@ struct Thread {
     done: Receiver<Box<Part>>,
 }
 
-/// With fewer arrivals in a bucket, handing parts to other threads and back costs more than is
-/// gained.
+/// Fewest arrivals in a bucket for which passing parts to other threads and back pays off.
 const LEAST_LOAD: usize = 1 << 9;
 
 impl Thread {
@@ -153,7 +151,7 @@ impl Part {
         self.post();
     }
 
-    /// Notes the packets that have come from other parts.
+    /// Schedules the packets that came from other parts.
     fn take_mail(&mut self) {
         let World { fabric, hosts, .. } = &mut self.worker.world;
         for mail in &mut self.inbox {
@@ -163,7 +161,8 @@ impl Part {
                 if packet.is_pause() {
                     fabric.take_pause_over();
                 } else if packet.spilled != 0 {
-                    let segment = segments.next().expect("it was sent with its packet");
+                    let segment =
+                        segments.next().expect("a spilled segment is sent with its packet");
                     packet.spilled = hosts.spilled.insert(segment) + 1;
                 }
                 let rank = Rank::of(&packet);
@@ -178,7 +177,7 @@ impl Part {
         }
     }
 
-    /// Sends away the packets that go to other parts.
+    /// Sends packets to other parts.
     fn post(&mut self) {
         let World { fabric, hosts, .. } = &mut self.worker.world;
         for (part, mail) in self.outbox.iter_mut().enumerate() {
@@ -195,16 +194,16 @@ impl Part {
                 mail.packets.push(packet);
             }
             std::mem::swap(&mut mail.arrivals, &mut arrivals);
-            // What was there has been taken.
+            // Its previous contents have been taken.
             fabric.calendar.outgoing[part] = arrivals;
         }
     }
 }
 
 impl ParallelEngine {
-    /// Whether the network of a setup has parts, and there are threads for them. Under BFC a switch
-    /// takes one arrival at a time, with all that happened before anywhere; and what is seen of the
-    /// flows at ports is of connections that are all in one place.
+    /// Whether the network of a setup can be divided and there are threads for the parts. Not under
+    /// BFC, where a switch takes one arrival at a time after all earlier events anywhere; and not
+    /// if flows at ports are observed, which needs all connections in one place.
     pub(crate) fn suits(setup: &Setup) -> bool {
         let threads = setup.threads.get();
         let observe = &setup.observe;
@@ -214,8 +213,7 @@ impl ParallelEngine {
         threads > 1 && !is_whole && Partition::new(&setup.network, threads).count() > 1
     }
 
-    /// Has all parts do what happens at switches before `stop`, and at hosts too if these are the
-    /// last.
+    /// Serves all parts' switches until `stop`, and their hosts too if `is_last`.
     fn work_all(&mut self, switches: Switches, is_last: bool, stop: Time) {
         let mut job = Job { switches, hosts: false, stop };
         if !is_last {
@@ -225,7 +223,7 @@ impl ParallelEngine {
         self.promised.clear();
         let mut done = self.now();
         while let Some(cut) = self.assign(done, stop) {
-            // Switches first: hosts of a bucket come after them.
+            // Switches first: the hosts of a bucket come after them.
             if !matches!(job.switches, Switches::None) {
                 self.exchange_after(&job);
                 job.switches = Switches::None;
@@ -238,9 +236,9 @@ impl ParallelEngine {
         self.exchange_after(&job);
     }
 
-    /// Gives slots to flows that start before `stop` and find no idle connection, when hosts have
-    /// done what they do before `done`. Whether there is one may depend on what happens at the
-    /// source meanwhile: then the answer is how far the hosts have to be before it is known.
+    /// Assigns slots to flows that start before `stop` and find no idle connection, after hosts
+    /// have handled all events before `done`. Whether a connection is idle may depend on events at
+    /// the source meanwhile. If so, returns the time that the hosts must reach before it is known.
     fn assign(&mut self, done: Time, stop: Time) -> Option<Time> {
         while let Some(flow) = self.flows.get(self.assigned).filter(|flow| flow.start < stop) {
             let part = usize::from(self.partition.of_host(flow.src));
@@ -263,7 +261,7 @@ impl ParallelEngine {
         None
     }
 
-    /// Has all parts do a job, and exchanges what they have for each other.
+    /// Runs a job on all parts, and exchanges their packets.
     fn exchange_after(&mut self, job: &Job) {
         const PANICKED: &str = "no thread of the run has panicked";
         if self.load < LEAST_LOAD {
@@ -287,7 +285,7 @@ impl ParallelEngine {
         }
     }
 
-    /// Lets other parts know of the flows that have started in this one.
+    /// Tells other parts about the flows that have started in this one.
     fn announce(&mut self, part: usize) {
         let mut opened = std::mem::take(&mut self.hosts_of(part).opened);
         for opened in opened.drain(..) {
@@ -317,12 +315,12 @@ impl ParallelEngine {
         &mut self.parts[part].worker.world.hosts
     }
 
-    /// The hosts of the part in which a connection has its source.
+    /// The hosts of the part that contains a connection's source.
     fn source_of(&mut self, slot: u32) -> &mut Hosts {
         self.hosts_of(usize::from(self.sources[slot as usize]))
     }
 
-    /// Gives back the slots of connections that are over, and of which nothing is left in any part.
+    /// Frees the slots of connections that are over and of which no packet is left in any part.
     fn release(&mut self, part: usize, begin: Time) {
         let mut over = std::mem::take(&mut self.hosts_of(part).over);
         over.retain(|&slot| {
@@ -362,8 +360,7 @@ impl ParallelEngine {
         windows.next()
     }
 
-    /// Does what happens before `stop`, ports of switches level by level, and then hosts if they
-    /// come next.
+    /// Serves switches' ports level by level until `stop`, and then hosts if they come next.
     fn work_by_level(&mut self, stop: Time, are_hosts_next: bool) {
         for stage in 0..self.stages.len() {
             let levels = Switches::Levels(self.stages[stage].clone());
@@ -373,7 +370,7 @@ impl ParallelEngine {
     }
 }
 
-/// Cuts the levels where packets go to other parts that may need them at the next level.
+/// Divides the levels where packets go to other parts that may need them at the next level.
 fn stages(setup: &Setup, plan: &BucketPlan, partition: &Partition) -> Vec<Range<usize>> {
     let network = &setup.network;
     let mut crosses = vec![false; plan.count()];
@@ -431,7 +428,11 @@ impl Engine for ParallelEngine {
         }
         let threads = (1..count).map(Thread::new);
         let threads = threads.collect::<Result<Vec<_>, _>>().map_err(|error| {
-            ConfigError::out_of_range("threads", count, format!("what the system gives: {error}"))
+            ConfigError::out_of_range(
+                "threads",
+                count,
+                format!("as many as the system can start: {error}"),
+            )
         })?;
         let probes = setup.probes.iter();
         Ok(Self {
@@ -493,8 +494,8 @@ impl ByBucket for ParallelEngine {
         }
     }
 
-    /// What [`Hosts::end_bucket`] does, where the two ends of a connection may be in different
-    /// parts.
+    /// Does the work of [`Hosts::end_bucket`] where the two ends of a connection may be in
+    /// different parts.
     fn end_bucket(&mut self) {
         let begin = self.plan().begin_of_bucket(self.now());
         for part in 0..self.parts.len() {

@@ -1,16 +1,17 @@
-//! BFC, backpressure flow control: each flow has a queue of its own; a queue that is too long
-//! pauses the queues that its packets came from, at the node before, and no others.
+//! BFC, backpressure flow control: each flow has a queue of its own. A queue that is too long
+//! pauses only the upstream queues that its packets came from.
 //!
-//! Goyal et al., "Backpressure Flow Control", NSDI 2022. The rules are those of the
-//! re-implementation in the published simulator of Pyrrha, by the authors of Floodgate.
-//! `docs/flow-control/bfc.md` says what differs and what is left out.
+//! Goyal et al., "Backpressure Flow Control", NSDI 2022. The rules follow the re-implementation in
+//! the published simulator of Pyrrha, by the authors of Floodgate. `docs/flow-control/bfc.md` lists
+//! differences and omissions.
 //!
-//! - An arriving packet's flow keeps its queue while packets of it wait and for some time after
-//!   that. Otherwise it gets the lowest queue that is empty and not paused, or any at random. A
-//!   flow alone whose packets leave as they come has an empty queue: by default another takes it,
-//!   and both share it.
-//! - A queue is too long above the bytes that its share of the link sends in a round trip of the
-//!   link that the packet came over. The share counts queues that hold packets and are not paused.
+//! - A flow keeps its queue while it has packets waiting and for some time after that. Otherwise an
+//!   arriving packet gets the lowest queue that is empty and not paused, or a random one. A lone
+//!   flow whose packets leave as they arrive has an empty queue: by default another flow may take
+//!   it, and both share it.
+//! - A queue is too long above the number of bytes that its share of the link sends in a round trip
+//!   of the link that the packet came over. The share counts queues that hold packets and are not
+//!   paused.
 //! - Every packet that finds its queue too long, itself included, is flagged. While any flagged
 //!   packet of an upstream queue waits at the switch, that queue is paused.
 //! - Hosts have a queue for each flow. They send at the speed of their link.
@@ -21,21 +22,21 @@ use tidegate_units::{
 };
 
 choices! {
-    /// How a switch tells flows apart.
+    /// Identification of flows at a switch.
     pub enum FlowIds {
-        /// Each is known by itself.
+        /// Each flow by its own id.
         Exact = "exact",
-        /// By a hash, the same at all switches: flows of one hash are one flow.
+        /// By a hash, the same at all switches: flows with the same hash count as one.
         Hashed = "hashed",
     }
 }
 
 choices! {
-    /// Which queues a new flow may take before it has to share one.
+    /// Queues that a new flow may take before it must share one.
     pub enum Takes {
-        /// Those without packets, though another flow may keep them and come back.
+        /// Queues without packets, even if another flow keeps them and may return.
         Empty = "empty",
-        /// Those that no other flow keeps.
+        /// Queues that no other flow keeps.
         Unkept = "unkept",
     }
 }
@@ -46,20 +47,20 @@ settings! {
         "\n[switch.scheduler]\nkind = \"sp-dwrr\"\nstrict = 1\nquanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500]\n\
          \n[nic.scheduler]\nkind = \"sp-dwrr\"\nstrict = 1\nquanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500]\n")]
     pub struct Config {
-        /// How a switch tells flows apart.
+        /// Identification of flows at a switch.
         pub flow_ids: FlowIds = FlowIds::Hashed,
-        /// Of hashed flows: how many hashes there are for each queue of a switch.
+        /// Hashed flows only: number of hash values for each queue of a switch.
         pub ids_per_queue: u32 = 100,
-        /// How long a flow keeps its queue after its last packet has left, in round trips of the
-        /// link that it comes over.
+        /// Time for which a flow keeps its queue after its last packet has left, in round trips of
+        /// the link that it comes over.
         pub sticky: Ratio = Ratio::whole(2),
-        /// Which queues a new flow may take before it has to share one.
+        /// Queues that a new flow may take before it must share one.
         pub takes: Takes = Takes::Empty,
     }
 }
 
 impl Config {
-    /// Says which setting cannot be used, if any.
+    /// Checks the settings and names the first that cannot be used.
     pub fn check(&self) -> Result<(), ConfigError> {
         if self.ids_per_queue == 0 {
             let allowed = "at least 1";
@@ -68,32 +69,31 @@ impl Config {
         Ok(())
     }
 
-    /// Hashes of flows at a switch with so many queues in all; `None` where each is known by
-    /// itself.
+    /// Number of hash values at a switch with `queues` queues in total; `None` if flows are
+    /// identified exactly.
     pub(crate) fn ids(&self, queues: u64) -> Option<u64> {
         let hashed = self.flow_ids == FlowIds::Hashed;
         let ids = queues.saturating_mul(self.ids_per_queue.into());
         hashed.then_some(ids.min(u32::MAX.into()))
     }
 
-    /// What packets that come over a link of this delay are measured by. Serialisation is no part
-    /// of it.
+    /// Measures for packets that come over a link of this delay, without serialization.
     pub(crate) fn hop(&self, delay: Span) -> Hop {
         let round_trip = delay * 2;
         Hop { round_trip, sticky: self.sticky.of_span(round_trip) }
     }
 }
 
-/// The link that a packet came over.
+/// Properties of the link that a packet came over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     /// Twice its delay (`HRTT`).
     pub(crate) round_trip: Span,
-    /// How long a flow that comes over it keeps a queue without packets.
+    /// Time for which a flow that comes over it keeps an empty queue.
     pub(crate) sticky: Span,
 }
 
-/// The control packets' queue, which is never paused.
+/// Queue of control packets, which is never paused.
 pub(crate) const CONTROL: QueueId = QueueId(0);
 
 /// A set of queues: one bit each.
@@ -103,9 +103,9 @@ fn bit(queue: QueueId) -> Bits {
     1 << queue.index()
 }
 
-/// All queues but that of control packets.
+/// All queues except the queue of control packets.
 fn data_queues(queues: u8) -> Bits {
-    // A shift by all 128 bits would be none.
+    // Two shifts, because a shift by 128 bits would shift by none.
     !(Bits::MAX << (queues - 1) << 1) & !bit(CONTROL)
 }
 
@@ -122,13 +122,13 @@ fn set_of(mut bits: Bits) -> QueueSet {
 #[derive(Debug)]
 pub(crate) struct SwitchPort {
     rate: Rate,
-    /// How many hashes of flows there are; `None` if each is known by itself.
+    /// Number of hash values; `None` if flows are identified exactly.
     ids: Option<u64>,
     seed: u64,
     takes: Takes,
     /// Flows, by id.
     flows: Vec<Entry>,
-    /// By queue: bytes that wait.
+    /// By queue: waiting bytes.
     bytes: Box<[u32]>,
     holding: Bits,
     paused: Bits,
@@ -139,22 +139,22 @@ pub(crate) struct SwitchPort {
 struct Entry {
     id: u32,
     packets: u32,
-    /// When its last packet came or left.
+    /// Time at which its last packet came or left.
     last: Time,
-    /// For how long after that it keeps its queue.
+    /// Time after that for which it keeps its queue.
     sticky: Span,
     queue: QueueId,
 }
 
 impl Entry {
-    /// Whether its queue is its own still.
+    /// Whether the flow still keeps its queue.
     fn keeps(&self, now: Time) -> bool {
         self.packets > 0 || now - self.last <= self.sticky
     }
 }
 
 impl SwitchPort {
-    /// A port with so many queues, two at least, of a switch that tells so many flows apart.
+    /// Creates a port with `queues` queues, at least two, of a switch with `ids` hash values.
     /// `stream` is a number that no other port has.
     pub(crate) fn new(
         rate: Rate,
@@ -175,7 +175,7 @@ impl SwitchPort {
         }
     }
 
-    /// The queue of an arriving data packet.
+    /// Selects the queue of an arriving data packet.
     pub(crate) fn assign(&mut self, flow: FlowId, sticky: Span, now: Time) -> QueueId {
         let id = self.id(flow);
         match self.find(id) {
@@ -201,7 +201,7 @@ impl SwitchPort {
         }
     }
 
-    /// A packet whose queue was assigned just now is in it. Returns whether the queue is too long.
+    /// Records a packet in the queue just assigned to it. Returns whether the queue is too long.
     pub(crate) fn on_queued(
         &mut self,
         flow: FlowId,
@@ -216,7 +216,7 @@ impl SwitchPort {
         u64::from(self.bytes[queue.index()]) * u64::from(active) > self.rate.bytes_in(round_trip)
     }
 
-    /// A packet begins to leave.
+    /// Records that a packet begins to leave.
     pub(crate) fn on_departed(&mut self, flow: FlowId, queue: QueueId, len: u32, now: Time) {
         self.bytes[queue.index()] -= len;
         if self.bytes[queue.index()] == 0 {
@@ -227,7 +227,7 @@ impl SwitchPort {
         entry.last = now;
     }
 
-    /// The lowest queue that may be taken and is not paused, or any at random.
+    /// The lowest queue that may be taken and is not paused, or a random one.
     fn pick(&mut self, now: Time) -> QueueId {
         let queues = self.bytes.len() as u8;
         let taken = match self.takes {
@@ -245,17 +245,17 @@ impl SwitchPort {
         QueueId(1 + (draw >> 32) as u8)
     }
 
-    /// The flow of a packet that waits here or just came.
+    /// The flow of a packet that waits here or just arrived.
     fn entry(&mut self, flow: FlowId) -> &mut Entry {
         let index = self.find(self.id(flow));
-        &mut self.flows[index.expect("a flow with packets is not forgotten")]
+        &mut self.flows[index.expect("a flow with packets is in the list of flows")]
     }
 
     fn find(&self, id: u32) -> Result<usize, usize> {
         self.flows.binary_search_by_key(&id, |entry| entry.id)
     }
 
-    /// What the switch knows a flow by.
+    /// Id of a flow at this switch.
     fn id(&self, flow: FlowId) -> u32 {
         match self.ids {
             None => flow.0,
@@ -267,14 +267,14 @@ impl SwitchPort {
     }
 }
 
-/// A port of a host: a queue for each flow, as long as there are enough.
+/// A port of a host: a queue for each flow, while there are enough queues.
 #[derive(Debug)]
 pub(crate) struct HostPort {
-    /// Flows with packets that wait, in rising order.
+    /// Flows with waiting packets, ascending.
     flows: Vec<Waiting>,
-    /// By queue: packets that wait.
+    /// By queue: waiting packets.
     packets: Box<[u32]>,
-    /// Flows that are paused, in rising order.
+    /// Paused flows, ascending.
     paused: Vec<FlowId>,
 }
 
@@ -286,27 +286,27 @@ struct Waiting {
 }
 
 impl HostPort {
-    /// A port with so many queues, two at least.
+    /// Creates a port with `queues` queues, at least two.
     pub(crate) fn new(queues: u8) -> Self {
         Self { flows: Vec::new(), packets: vec![0; usize::from(queues)].into(), paused: Vec::new() }
     }
 
-    /// The queue of a data packet that the host sends. Flows share queues when there are too many.
+    /// Selects the queue of a data packet that the host sends. Flows share queues if there are too
+    /// many.
     pub(crate) fn assign(&self, flow: FlowId) -> QueueId {
         match self.find(flow) {
             Ok(index) => self.flows[index].queue,
             Err(_) => {
                 let data = &self.packets[1..];
                 let empty = data.iter().position(|&packets| packets == 0);
-                // The lowest bit of a flow's number says which way it goes.
+                // The lowest bit of a flow's number is its direction.
                 let queue = empty.unwrap_or((flow.0 >> 1) as usize % data.len());
                 QueueId(1 + queue as u8)
             }
         }
     }
 
-    /// A packet is in the queue that was assigned to it. Returns whether other queues have to be
-    /// paused now.
+    /// Records a packet in its assigned queue. Returns whether the set of paused queues changes.
     pub(crate) fn on_queued(&mut self, flow: FlowId, queue: QueueId) -> bool {
         self.packets[queue.index()] += 1;
         match self.find(flow) {
@@ -323,10 +323,12 @@ impl HostPort {
         }
     }
 
-    /// A packet begins to leave.
+    /// Records that a packet begins to leave.
     pub(crate) fn on_departed(&mut self, flow: FlowId, queue: QueueId) {
         self.packets[queue.index()] -= 1;
-        let index = self.find(flow).expect("its packet waited");
+        let index = self
+            .find(flow)
+            .expect("the flow of a departing packet is in the list of waiting flows");
         self.flows[index].packets -= 1;
         if self.flows[index].packets == 0 {
             self.flows.remove(index);
@@ -350,8 +352,7 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// The node behind the link stops what it knows by this key, or lets it go on: a queue of a
-    /// switch, a flow of a host.
+    /// Pauses or resumes the object of a key: a queue of a switch, a flow of a host.
     pub(crate) fn pause(&mut self, key: u32, is_paused: bool) {
         match self {
             Self::Host(port) => match (port.paused.binary_search(&FlowId(key)), is_paused) {
@@ -376,7 +377,7 @@ impl Sender {
         }
     }
 
-    /// Whether no data wait.
+    /// Whether no data packet waits.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         match self {
@@ -385,7 +386,7 @@ impl Sender {
         }
     }
 
-    /// The queues that are to be paused.
+    /// Queues that must be paused.
     pub(crate) fn paused_queues(&self) -> QueueSet {
         match self {
             Self::Host(port) => {
@@ -398,13 +399,13 @@ impl Sender {
     }
 }
 
-/// Flagged packets that wait at a switch and came over one link, by what they left there: a queue
-/// of a switch, a flow of a host.
+/// Flagged packets that wait at a switch and came over one link, counted by their upstream key: a
+/// queue of a switch, a flow of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Flagged(Vec<(u32, u32)>);
 
 impl Flagged {
-    /// One more. Returns whether it is the first.
+    /// Counts one more packet. Returns whether it is the first.
     pub(crate) fn raise(&mut self, key: u32) -> bool {
         match self.find(key) {
             Ok(index) => {
@@ -418,9 +419,9 @@ impl Flagged {
         }
     }
 
-    /// One of them leaves. Returns whether it was the last.
+    /// Counts a departure. Returns whether it was the last.
     pub(crate) fn lower(&mut self, key: u32) -> bool {
-        let index = self.find(key).expect("it was counted when it came");
+        let index = self.find(key).expect("a flagged packet was counted on arrival");
         self.0[index].1 -= 1;
         let is_last = self.0[index].1 == 0;
         if is_last {
