@@ -1,4 +1,4 @@
-//! Flows whose gaps come from a table: arrivals as they were measured, which are rarely Poisson.
+//! Flows with gaps from a table: measured arrivals, which are rarely Poisson.
 
 use tidegate_units::{Bytes, ConfigError, Rng, Setting, Span, Time, settings};
 
@@ -13,31 +13,31 @@ settings! {
     #[named("arrivals", "flows whose gaps come from a table of times",
         "workloads.md#Gaps", "gaps = \"0us 0.5; 10ms 0.8; 1s 1\"\nflows = 100\n")]
     pub struct Config {
-        /// The gaps from one start to the next.
+        /// Gaps from one start to the next.
         pub gaps: Gaps = Gaps::fixed(Span::from_ms(1)),
-        /// The number of flows.
+        /// Number of flows.
         pub flows: u32 = 100,
-        /// When the first gap begins.
+        /// Start of the first gap.
         pub start: Span = Span::ZERO,
-        /// The hosts that send, each as likely as the others.
+        /// Sending hosts, all equally likely.
         pub from: Hosts = Hosts::All,
-        /// The hosts that receive, likewise.
+        /// Receiving hosts, all equally likely.
         pub to: Hosts = Hosts::All,
-        /// The sizes of flows.
+        /// Sizes of flows.
         pub sizes: Sizes = Sizes::Uniform(Bytes(3_000), Bytes(60_000)),
-        /// How sizes are rounded; `none` as for Poisson arrivals.
+        /// Rounding of sizes; `none` as for Poisson arrivals.
         pub rounding: Option<Rounding> = None,
         /// Payload of a full packet, for tables of packets.
         pub mss: u32 = 1460,
-        /// The service of the flows.
+        /// Service of the flows.
         pub service: u8 = 0,
-        /// The group that its results belong to.
+        /// Group that their results belong to.
         pub group: u8 = 0,
     }
 }
 
 impl Config {
-    /// How many flows there would be.
+    /// Number of flows.
     pub(super) fn extent(&self, _hosts: u32) -> Extent {
         Extent { flows: Some(self.flows.into()), field: "flows" }
     }
@@ -61,7 +61,7 @@ impl Config {
                 start: at,
                 bytes: sizes.draw(&mut rng).max(1),
                 src,
-                dst: *others.nth(place).expect("every sender has a receiver"),
+                dst: *others.nth(place).expect("`check` ensures a receiver for every sender"),
                 rate: None,
                 service: self.service,
                 group: self.group,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_cannot_be_are_refused() {
+    fn impossible_arrivals_are_refused() {
         for (field, text) in [("flows", "0"), ("to", "9")] {
             match flows(&[(field, text)]) {
                 Err(ConfigError::OutOfRange { field: named, .. }) => assert_eq!(named, field),

@@ -1,4 +1,4 @@
-//! Incast: many hosts answer one at the same time, once or again and again.
+//! Incast: many hosts send to one at the same time, once or repeatedly.
 
 use tidegate_units::{Bytes, ConfigError, Rng, Setting, Span, Time, choices, settings};
 
@@ -9,12 +9,12 @@ use crate::flow::Flow;
 use crate::network::HostId;
 
 choices! {
-    /// Which hosts take part in a burst.
+    /// Choice of the hosts in a burst.
     pub enum Choose {
-        /// One after the other, and from the first again: senders in each burst from the start,
-        /// receivers from burst to burst.
+        /// In turn, starting over after the last one: senders start over with each burst, receivers
+        /// continue from burst to burst.
         InTurn = "in-turn",
-        /// At random: senders all different as far as there are enough, a receiver for each burst.
+        /// At random: senders are distinct while there are enough, and each burst draws a receiver.
         Random = "random",
     }
 }
@@ -24,41 +24,41 @@ settings! {
     #[named("burst", "incast: fan_in flows to one receiver, once or every so often",
         "workloads.md#Sizes", "start = \"1ms\"\nfan_in = 8\n")]
     pub struct Config {
-        /// When the first burst starts.
+        /// Start of the first burst.
         pub start: Span = Span::ZERO,
-        /// The time from one burst to the next; `none` for a single burst. ECN♯'s queue tracking
-        /// has 0.1 s.
+        /// Time from one burst to the next; `none` for a single burst. ECN♯'s queue tracking has
+        /// 0.1 s.
         pub every: Option<Span> = None,
-        /// The number of bursts.
+        /// Number of bursts.
         pub bursts: u32 = 1,
-        /// The hosts that may send.
+        /// Hosts that may send.
         pub from: Hosts = Hosts::All,
-        /// The hosts that may receive; each burst goes to one of them.
+        /// Hosts that may receive; each burst goes to one of them.
         pub to: Hosts = Hosts::one(0),
-        /// The number of flows in a burst; `none` for one from every sender. With more flows than
-        /// senders, some send several. ECN♯'s figure 16 has 100 flows from 16 hosts.
+        /// Number of flows in a burst; `none` for one from every sender. With more flows than
+        /// senders, some hosts send several. ECN♯'s figure 16 has 100 flows from 16 hosts.
         pub fan_in: Option<u32> = None,
-        /// How the senders of a burst are chosen.
+        /// Choice of the senders of a burst.
         pub senders: Choose = Choose::InTurn,
-        /// How the receiver of a burst is chosen.
+        /// Choice of the receiver of a burst.
         pub receiver: Choose = Choose::InTurn,
-        /// The sizes of the flows: uniform from 3 to 60 KB in ECN♯'s queries.
+        /// Sizes of the flows: uniform from 3 to 60 KB in ECN♯'s queries.
         pub sizes: Sizes = Sizes::Uniform(Bytes(3_000), Bytes(60_000)),
-        /// How sizes are rounded; `none` as for Poisson arrivals.
+        /// Rounding of sizes; `none` as for Poisson arrivals.
         pub rounding: Option<Rounding> = None,
         /// Payload of a full packet, for tables of packets.
         pub mss: u32 = 1460,
-        /// Each flow starts uniformly within this time after its burst.
+        /// Range of start times: each flow starts uniformly within this time after its burst.
         pub spread: Span = Span::ZERO,
-        /// The service of the flows.
+        /// Service of the flows.
         pub service: u8 = 0,
-        /// The group that its results belong to.
+        /// Group that their results belong to.
         pub group: u8 = 1,
     }
 }
 
 impl Config {
-    /// How many flows there would be in a network of `hosts`.
+    /// Number of flows in a network of `hosts`.
     pub(super) fn extent(&self, hosts: u32) -> Extent {
         let senders = self.fan_in.unwrap_or_else(|| self.from.most(hosts));
         Extent { flows: Some(u64::from(senders) * u64::from(self.bursts)), field: "bursts" }
@@ -84,7 +84,7 @@ impl Config {
             for i in 0..count as usize {
                 let index = i % senders.len();
                 if self.senders == Choose::Random {
-                    // A shuffle that goes only as far as needed, and begins anew when all have
+                    // A shuffle that goes only as far as needed, and starts over when all have
                     // sent.
                     let left = (senders.len() - index) as u64;
                     senders.swap(index, index + below(&mut rng, left) as usize);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_that_cannot_be_are_refused() {
+    fn impossible_bursts_are_refused() {
         for (settings, named) in [
             (&[("from", "0")][..], "from"),
             (&[("bursts", "0")], "bursts"),

@@ -1,11 +1,11 @@
-//! Random draws that are the same on every machine: whole numbers and exponential gaps.
+//! Random draws that are identical on every machine: whole numbers and exponential gaps.
 //!
-//! The logarithm is written out in integers, because the one of the C library differs between
-//! platforms in its last bits, and a result must not.
+//! The logarithm is computed in integers, because the C library's differs between platforms in its
+//! last bits, and results must not.
 
 use tidegate_units::{Rng, Span};
 
-/// A uniform whole number below `count`; 0 for a count of 0. Free of bias (Lemire, 2019).
+/// A uniform whole number below `count`; 0 for a count of 0. Unbiased (Lemire, 2019).
 #[inline]
 pub(super) fn below(rng: &mut Rng, count: u64) -> u64 {
     let mut product = u128::from(rng.next_u64()) * u128::from(count);
@@ -18,12 +18,12 @@ pub(super) fn below(rng: &mut Rng, count: u64) -> u64 {
     (product >> 64) as u64
 }
 
-/// The mean of exponential gaps, in units of 2^−32 ps.
+/// Mean of exponential gaps, in units of 2^−32 ps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeanGap(u128);
 
 impl MeanGap {
-    /// The longest, 2^63 ps: 106 days.
+    /// Longest mean, 2^63 ps: 106 days.
     const MOST: u128 = 1 << 95;
 
     /// From units of 2^−32 ps; `None` for zero and above 106 days.
@@ -34,22 +34,22 @@ impl MeanGap {
         }
     }
 
-    /// A gap, rounded to the nearest picosecond: that many means as `-ln(u)` for a uniform `u`.
+    /// Draws a gap, rounded to the nearest picosecond: the mean times `-ln(u)` for a uniform `u`.
     #[inline]
     pub(super) fn draw(self, rng: &mut Rng) -> Span {
         let means = negative_ln(rng.next_u64());
-        // `means` in two halves, so that the products fit 128 bits.
+        // Splits `means` into two halves, so that the products fit 128 bits.
         let (high, low) = (u128::from(means >> 32), u128::from(means & u64::from(u32::MAX)));
         let product = high * self.0 + ((low * self.0) >> 32) + (1 << (FRACTION - 1));
         Span::from_ps(u64::try_from(product >> FRACTION).unwrap_or(u64::MAX))
     }
 
-    /// How many such gaps are expected in `span`, rounded down.
+    /// Expected number of such gaps in `span`, rounded down.
     pub(super) const fn expected_in(self, span: Span) -> u128 {
         ((span.as_ps() as u128) << 32) / self.0
     }
 
-    /// In units of 2^−32 ps.
+    /// The mean in units of 2^−32 ps.
     #[cfg(test)]
     pub(super) const fn units(self) -> u128 {
         self.0
@@ -58,14 +58,14 @@ impl MeanGap {
 
 /// Fraction bits of [`negative_ln`].
 const FRACTION: u32 = 58;
-/// Fraction bits on the way.
+/// Fraction bits of intermediate results.
 const INNER: u32 = 62;
 /// ln 2 with 64 fraction bits, rounded down.
 const LN_2: i128 = 0xB172_17F7_D1CF_79AB;
 /// √2 with 63 fraction bits, rounded down.
 const SQRT_2: u64 = 0xB504_F333_F9DE_6484;
-/// 1, 1/3, 1/5, … with [`INNER`] fraction bits: what ln((1 + s) / (1 − s)) = 2·(s + s³/3 + …)
-/// needs. What is left after 13 terms is below 2^−72, as |s| is at most 0.172.
+/// 1, 1/3, 1/5, … with [`INNER`] fraction bits, the coefficients of ln((1 + s) / (1 − s)) = 2·(s +
+/// s³/3 + …). The remainder after 13 terms is below 2^−72, because |s| is at most 0.172.
 const ODD_INVERSES: [i128; 13] = {
     let mut inverses = [0; 13];
     let mut i = 0;
@@ -96,7 +96,7 @@ fn negative_ln(bits: u64) -> u64 {
         ODD_INVERSES.iter().rev().fold(0, |sum, inverse| inverse + ((sum * square) >> INNER));
     let ln_y = (s * series) >> (INNER - 1);
     let result = ((i128::from(halvings) * LN_2) >> (64 - INNER)) - ln_y;
-    // Below 64 · ln 2 = 44.4, which 6 bits before the point hold.
+    // Below 64 · ln 2 = 44.4, which 6 integer bits can hold.
     u64::try_from(result.max(0) >> (INNER - FRACTION)).unwrap_or(u64::MAX)
 }
 
@@ -119,32 +119,32 @@ mod tests {
             }
             let expected = -(bits as f64 / 2_f64.powi(64)).ln();
             let error = (ln(bits) - expected).abs();
-            // What the conversion of `bits` and the result of `f64::ln` may lose.
+            // Possible loss of the conversion of `bits` and of `f64::ln`.
             assert!(error < 3e-16 * (2.0 + expected), "{bits}: {error:e}");
         }
     }
 
     #[test]
-    fn the_logarithm_is_right_at_its_edges() {
+    fn the_logarithm_is_exact_at_its_extremes() {
         assert_eq!(negative_ln(0), 0);
         assert!(negative_ln(u64::MAX) <= 4);
         // One half is ln 2, the smallest fraction 64 · ln 2.
         let ln_2 = (LN_2 as u64) >> 6;
         assert!(negative_ln(1 << 63).abs_diff(ln_2) <= 1);
         assert!(negative_ln(1).abs_diff(LN_2 as u64) <= 1);
-        // Both sides of where the range is cut, u = 1/√2: ln 2 / 2.
+        // Both sides of the point where the range is split, u = 1/√2: ln 2 / 2.
         for bits in [SQRT_2 - 1, SQRT_2, SQRT_2 + 1] {
             assert!(negative_ln(bits).abs_diff(ln_2 / 2) <= 2, "{bits}");
         }
     }
 
     #[test]
-    fn the_logarithm_never_rises() {
+    fn the_logarithm_never_increases() {
         let mut rng = Rng::new(2, 0);
         for _ in 0..20_000 {
             let bits = rng.next_u64() >> (rng.next_u32() % 60) | 1;
             let near = bits.saturating_add(1 << (rng.next_u32() % 40));
-            // A rounding error apart.
+            // Except for a rounding error.
             assert!(negative_ln(near) <= negative_ln(bits) + 2, "{bits} {near}");
         }
     }
@@ -162,7 +162,7 @@ mod tests {
         // Four standard errors: 1/√n for the mean, √8/√n for the variance.
         assert!((average - 1.0).abs() < 4e-3, "{average}");
         assert!((square - 1.0).abs() < 12e-3, "{square}");
-        // The tail: beyond 3 means lie e^−3 = 4.98 %, give or take four of 2.2e-4.
+        // The tail: e^−3 = 4.98 % are above 3 means, give or take four standard errors of 2.2e-4.
         let tail = draws.iter().filter(|&&x| x > 3.0).count() as f64 / f64::from(count);
         assert!((tail - 0.049_787).abs() < 9e-4, "{tail}");
     }
@@ -174,7 +174,7 @@ mod tests {
         let longest = MeanGap::new(MeanGap::MOST).unwrap();
         let mut rng = Rng::new(4, 0);
         for _ in 0..1000 {
-            // It saturates and does not wrap: about e^−2 of the draws pass 2^64 ps.
+            // Saturates and does not wrap: about e^−2 of the draws exceed 2^64 ps.
             assert!(longest.draw(&mut rng) > Span::from_us(1));
         }
         assert_eq!(MeanGap::new(3 << 32).unwrap().expected_in(Span::from_ps(10)), 3);

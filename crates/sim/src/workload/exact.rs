@@ -1,4 +1,4 @@
-//! Products and quotients that are exact however large they become on the way.
+//! Exact products and quotients of any intermediate size.
 
 /// `start · numerators / denominators`, rounded down once. `None` if a denominator is zero or the
 /// result does not fit.
@@ -14,7 +14,7 @@ pub(super) fn quotient(start: u128, numerators: &[u64], denominators: &[u64]) ->
         }
         limbs.push(carry as u64);
     }
-    // Rounding down after each division is the same as rounding down once after all of them.
+    // Rounding down after each division equals rounding down once after all of them.
     for &divisor in denominators {
         if divisor == 0 {
             return None;
@@ -44,14 +44,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_on_the_way_may_fit_at_the_end() {
+    fn intermediate_results_may_exceed_128_bits() {
         let wide = [u64::MAX; 5];
         assert_eq!(quotient(u128::MAX, &wide, &wide), Some(u128::MAX));
         assert_eq!(quotient(u128::MAX, &[10], &[20]), Some(u128::MAX / 2), "half of the largest");
     }
 
     #[test]
-    fn what_has_no_answer_gets_none() {
+    fn division_by_zero_and_overflow_give_none() {
         assert_eq!(quotient(1, &[], &[0]), None);
         assert_eq!(quotient(u128::MAX, &[2], &[]), None);
         assert_eq!(quotient(u128::MAX, &[u64::MAX, u64::MAX], &[3]), None);

@@ -11,19 +11,20 @@ use crate::network::HostId;
 pub enum Hosts {
     /// Every host of the network.
     All,
-    /// Ranges, the last host of each included.
+    /// Ranges, including the last host of each.
     Ranges(Vec<(u32, u32)>),
 }
 
 const ACCEPTED: &str = "all, or host numbers and ranges such as 0-7, 9";
 
 impl Hosts {
-    /// One host.
+    /// A single host.
     pub fn one(host: u32) -> Self {
         Self::Ranges(vec![(host, host)])
     }
 
-    /// At most how many these are in a network of `hosts`. Ranges may overlap, or end beyond it.
+    /// Upper bound of the number of hosts in a network of `hosts`. Ranges may overlap, or end
+    /// beyond it.
     pub(super) fn most(&self, hosts: u32) -> u32 {
         match self {
             Self::All => hosts,
@@ -34,7 +35,7 @@ impl Hosts {
         }
     }
 
-    /// The hosts in a network of `hosts`, in order and each once. An error names `field`.
+    /// The hosts in a network of `hosts`, in order and without duplicates. An error names `field`.
     pub(super) fn resolve(
         &self,
         field: &'static str,
@@ -45,10 +46,10 @@ impl Hosts {
         };
         let known = |&(_, last): &(u32, u32)| last < hosts;
         if ranges.is_empty() || !ranges.iter().all(known) {
-            let allowed = format!("hosts that exist: 0 to {}", hosts.saturating_sub(1));
+            let allowed = format!("existing hosts: 0 to {}", hosts.saturating_sub(1));
             return Err(ConfigError::out_of_range(field, self.write(), allowed));
         }
-        // Ranges that overlap are taken once, so that no list is longer than the network.
+        // Merges overlapping ranges, so that no list is longer than the network.
         let mut ranges = ranges.clone();
         ranges.sort_unstable();
         let mut all = Vec::new();
@@ -60,7 +61,7 @@ impl Hosts {
         Ok(all)
     }
 
-    /// The host, if it is one. An error names `field`.
+    /// The host, if there is exactly one. An error names `field`.
     pub(super) fn only(&self, field: &'static str, hosts: u32) -> Result<HostId, ConfigError> {
         match self.resolve(field, hosts)?[..] {
             [host] => Ok(host),
@@ -96,7 +97,7 @@ impl Setting for Hosts {
         let mut text = String::new();
         for (first, last) in ranges {
             let separator = if text.is_empty() { "" } else { ", " };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{separator}{first}");
             if first != last {
                 let _ = write!(text, "-{last}");
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_come_in_order_and_once() {
+    fn hosts_are_sorted_without_duplicates() {
         let numbers = |text: &str| -> Vec<u32> {
             let hosts = Hosts::read(text).unwrap().resolve("from", 10).unwrap();
             hosts.iter().map(|host| host.0).collect()
@@ -136,7 +137,7 @@ mod tests {
         let hosts = Hosts::read("0-10").unwrap();
         assert_eq!(
             hosts.resolve("from", 10),
-            Err(ConfigError::out_of_range("from", "0-10", "hosts that exist: 0 to 9"))
+            Err(ConfigError::out_of_range("from", "0-10", "existing hosts: 0 to 9"))
         );
         assert!(Hosts::All.only("to", 2).is_err());
         assert_eq!(Hosts::one(9).only("to", 10), Ok(HostId(9)));

@@ -9,12 +9,12 @@ use super::text::{Fault, LineError, lines, scaled, whole};
 use crate::flow::Flow;
 use crate::network::HostId;
 
-/// What is said of it.
+/// Description of a list.
 pub(super) const ABOUT: About =
-    About::new("list", "exactly what a CSV file says", "workloads.md#Lists")
+    About::new("list", "an exact list of flows from a CSV file", "workloads.md#Lists")
         .needs("file = \"flows.csv\"\n");
 
-/// A list of flows in the order of its file, in which results are to be written too.
+/// A list of flows in the order of its file, which is also the order of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
     /// The flows, one for each line.
@@ -24,15 +24,15 @@ pub struct List {
 /// A flow of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What the file calls it: any text, each once.
+    /// Id in the file: any text, unique.
     pub id: Box<str>,
-    /// The flow, of group 0.
+    /// The flow, in group 0.
     pub flow: Flow,
-    /// The path that its data take, such as a spine's number; `None` to hash.
+    /// Path of its data, such as a spine's number; `None` to hash.
     pub path: Option<u32>,
-    /// The path that its acknowledgements take; `None` to hash.
+    /// Path of its acknowledgements; `None` to hash.
     pub ack_path: Option<u32>,
-    /// The line in the file, counted from 1.
+    /// Line in the file, counted from 1.
     pub line: u32,
 }
 
@@ -49,7 +49,7 @@ enum Column {
 }
 
 impl Column {
-    /// The columns that every list has, in the order of a list without names.
+    /// Columns that every list has, in the order of a list without a header.
     const NEEDED: [Self; 5] = [Self::Id, Self::Start, Self::Src, Self::Dst, Self::Bytes];
 
     fn named(name: &str) -> Option<Self> {
@@ -81,7 +81,7 @@ impl Column {
 
     const fn accepts(self) -> &'static str {
         match self {
-            Self::Id => "any text without commas, each once",
+            Self::Id => "any text without commas, unique",
             Self::Start => "seconds from 0 to 18446744, such as 0.0015 or 1.5e-3",
             Self::Src | Self::Dst => "a host's number, counted from 0",
             Self::Bytes => "a whole number from 1 to 18446744073709551614",
@@ -91,11 +91,11 @@ impl Column {
     }
 }
 
-const COLUMNS: &str = "id,start_s,src,dst,bytes; after a line of names also service, path and \
+const COLUMNS: &str = "id,start_s,src,dst,bytes; with a header also service, path and \
                        ack_path, in any order";
 
 impl List {
-    /// Reads `id,start_s,src,dst,bytes`; `#` begins a comment. A first line of these names is
+    /// Reads `id,start_s,src,dst,bytes`; `#` starts a comment. A header line with these names is
     /// optional and allows any order and the further columns `service`, `path` (or `spine`) and
     /// `ack_path` (or `ack_spine`). Seconds are read exactly, to the nearest picosecond.
     ///
@@ -143,7 +143,7 @@ impl List {
                 let names: Vec<_> = columns.iter().map(|column| column.name()).collect();
                 let mut accepted = format!("{} columns: {}", columns.len(), names.join(","));
                 if !has_names && cells.len() > columns.len() {
-                    accepted += "; further columns need a first line of names";
+                    accepted += "; further columns need a header";
                 }
                 return Err(wrong("columns", &found, Fault::ColumnCount, &accepted));
             }
@@ -194,7 +194,7 @@ impl List {
         Ok(())
     }
 
-    /// The flows in the order of the file.
+    /// Number of flows.
     pub(super) fn extent(&self) -> Extent {
         Extent { flows: Some(self.entries.len() as u64), field: "file" }
     }
@@ -251,13 +251,13 @@ impl Entry {
     }
 }
 
-/// Whether a cell of the first line makes it a line of names. The first cell does not decide it, as
-/// an id may be any word.
+/// Whether a cell of the first line makes it a header. The first cell does not decide, because an
+/// id may be any word.
 fn is_name(cell: &&str) -> bool {
     Column::named(cell).is_some()
 }
 
-/// The columns that a line of names gives.
+/// Columns given by a header.
 fn header<'a>(cells: &[&'a str]) -> Result<Vec<Column>, (&'a str, Fault)> {
     let mut columns = Vec::new();
     for &cell in cells {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_no_comma_separates_are_named_as_such() {
+    fn columns_without_commas_are_named_as_such() {
         for (text, shown) in [
             ("id;start_s;src;dst;bytes\na;0,5;0;1;20000\n", ";"),
             ("a;0.5;0;1;20000\n", ";"),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_names_allows_any_order_and_more_columns() {
+    fn a_header_allows_any_order_and_more_columns() {
         let text = "bytes,SRC,dst,start_s,id,spine,ack_spine,service\n5,1,2,0,7,3,,255\n";
         let list = List::parse(text).unwrap();
         let entry = &list.entries[0];

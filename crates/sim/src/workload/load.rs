@@ -1,9 +1,9 @@
-//! What a load means: from a load and a mean size to the mean gap between flows.
+//! Meaning of a load: from a load and a mean size to the mean gap between flows.
 //!
 //! The papers' programs agree on "load × speed ÷ mean size" and on nothing else. They differ in the
-//! link that the load is of ([`LoadOn`]), in whether headers count ([`Counts`]), in the mean that
-//! they divide by ([`MeanSize`]) and in how the gap is rounded ([`Period`]). Each is a setting;
-//! [`Published`](super::Published) names the sets that were used.
+//! links that the load refers to ([`LoadOn`]), in whether headers count ([`Counts`]), in the mean
+//! that they divide by ([`MeanSize`]) and in the rounding of the gap ([`Period`]). Each is a
+//! setting; [`Published`](super::Published) names the combinations that were used.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::size::Mean;
 use crate::network::HostId;
 
 choices! {
-    /// The links that the load is of.
+    /// Links that the load refers to.
     pub enum LoadOn {
         /// Each receiver's link. DiffECN's bottleneck, ECN♯'s queue tracking, TrafficGenerator's
         /// client.
@@ -25,21 +25,21 @@ choices! {
         /// Each sender's link. TCN, HPCC.
         Senders = "senders",
         /// The links from the racks into the core: the senders' speed divided by
-        /// `oversubscription`. Only what leaves its rack counts, by the exact part of the pairs
-        /// that do. DiffECN's fabric; with `inter-rack` traffic also ECN♯'s simulations.
+        /// `oversubscription`. Only flows that leave their rack count, by the exact fraction of
+        /// such pairs. DiffECN's fabric; with `inter-rack` traffic also ECN♯'s simulations.
         Uplinks = "uplinks",
-        /// The same, with the part that leaves its rack taken as (racks − 1) / racks. BCC, where
-        /// that is 7/8 and the exact part 112/127.
+        /// The same, with the fraction that leaves its rack taken as (racks − 1) / racks. BCC,
+        /// where that is 7/8 and the exact fraction 112/127.
         UplinksApproximate = "uplinks-approximate",
     }
 }
 
 choices! {
-    /// Which bytes make the load.
+    /// Bytes that count towards the load.
     pub enum Counts {
-        /// What the application sends. TCN's and ECN♯'s simulations.
+        /// Application bytes. TCN's and ECN♯'s simulations.
         Payload = "payload",
-        /// Everything on the wire of an Ethernet with 1500-byte packets: × 1538/1448.
+        /// All bytes on the wire of an Ethernet with 1500-byte packets: × 1538/1448.
         /// TrafficGenerator.
         Wire = "wire",
         /// Packets with their TCP and IP headers: × (mss + 40)/mss. BCC, with an MSS of 8960.
@@ -48,19 +48,19 @@ choices! {
 }
 
 choices! {
-    /// The mean size that the load is divided by.
+    /// Mean size by which the load is divided.
     pub enum MeanSize {
-        /// That of the table's lines, before rounding.
+        /// Mean of the table's lines, before rounding.
         Linear = "linear",
-        /// That of the sizes as they are drawn.
+        /// Mean of the sizes as drawn.
         Sampled = "sampled",
-        /// The number in TCN's published script, which its packet tables have.
+        /// Number in TCN's published script, available for packet tables.
         Script = "script",
     }
 }
 
 choices! {
-    /// How exact the mean gap is.
+    /// Precision of the mean gap.
     pub enum Period {
         /// 2^−32 ps.
         Exact = "exact",
@@ -69,7 +69,7 @@ choices! {
     }
 }
 
-/// What the gap between flows follows from.
+/// Parameters that determine the gap between flows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) load: Ratio,
@@ -82,7 +82,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The mean gap between the flows of all pairs together, for flows of this mean size.
+    /// Mean gap between the flows of all pairs together, for flows of this mean size.
     pub(super) fn gap(&self, mean: Mean, pairs: &Pairs, env: &Env) -> Result<MeanGap, ConfigError> {
         // gap = 8 · mean · headers / (load · speed · links).
         let (above, below) = (&mut vec![8], &mut vec![Mean::PER_BYTE]);
@@ -123,7 +123,7 @@ impl Demand {
             Period::WholeMicroseconds => ConfigError::out_of_range(
                 "period",
                 self.period.write(),
-                "exact, as the mean gap is below a microsecond or beyond 106 days",
+                "exact, because the mean gap is below a microsecond or above 106 days",
             ),
             Period::Exact => ConfigError::out_of_range(
                 "load",
@@ -133,10 +133,10 @@ impl Demand {
         })
     }
 
-    /// The part of the flows that leave their rack, as a fraction.
+    /// Fraction of the flows that leave their rack.
     fn across_racks(&self, pairs: &Pairs, env: &Env) -> Result<(u64, u64), ConfigError> {
         if self.oversubscription.numerator() == 0 {
-            let allowed = "above 0: the speed of a rack's hosts over that of its links to the core";
+            let allowed = "above 0: the speed of a rack's hosts divided by the speed of its links to the core";
             return Err(ConfigError::out_of_range("oversubscription", 0, allowed));
         }
         let part = match self.on {
@@ -149,7 +149,7 @@ impl Demand {
             _ => (pairs.share_across_racks(env), 1 << 32),
         };
         if part.0 == 0 {
-            let allowed = "senders or receivers, as no flow leaves its rack";
+            let allowed = "senders or receivers, because no flow leaves its rack";
             return Err(ConfigError::out_of_range("load_on", self.on.write(), allowed));
         }
         Ok(part)
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The gap in whole picoseconds.
+    /// Gap in whole picoseconds.
     fn gap(demand: Demand, pattern: Pattern, env: &Env) -> u64 {
         let to = match pattern {
             Pattern::AllToOne | Pattern::OneFromMany => Hosts::one(0),
@@ -198,8 +198,7 @@ mod tests {
 
     #[test]
     fn traffic_generator_rounds_to_whole_microseconds() {
-        // 1 711 250 · 8 / 900 · 1538/1448 = 16 156.4 µs, and ten loads on: 145 408.1 µs at 100
-        // Mb/s.
+        // 1 711 250 · 8 / 900 · 1538/1448 = 16 156.4 µs, and at 100 Mb/s: 145 408.1 µs.
         for (load, us) in [("0.9", 16_156), ("0.1", 145_408)] {
             let demand = Demand {
                 on: LoadOn::Receivers,
@@ -228,8 +227,7 @@ mod tests {
 
     #[test]
     fn a_load_on_senders_counts_payload() {
-        // 8 · 1 711 250 / (0.6 · 10e9) / 144 hosts would be with TCN's; here 128:
-        // 2281.666… µs / 128 = 17.825 520 833 µs.
+        // 8 · 1 711 250 / (0.6 · 10e9) = 2281.666… µs per host; over 128 hosts 17.825 520 833 µs.
         let demand = demand("0.6", "10Gbps");
         assert_eq!(gap(demand, Pattern::AllToAll, &env(8)), 17_825_520);
     }
@@ -256,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn bcc_takes_the_core_load_by_an_approximate_part() {
+    fn bcc_uses_an_approximate_fraction_for_the_core_load() {
         // edge = 0.7 / 2 · 8/7 = 0.4; 8 · 1 711 250 · 9000/8960 / (0.4 · 100e9) = 343.777 901 786
-        // µs a host, over 128 hosts 2.685 764 857 7 µs.
+        // µs per host, over 128 hosts 2.685 764 857 7 µs.
         let demand = Demand {
             on: LoadOn::UplinksApproximate,
             counts: Counts::WireMss,
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_part_that_leaves_its_rack_is_that_of_the_pairs() {
+    fn the_exact_fraction_leaving_a_rack_follows_from_the_pairs() {
         // 8 · 1 711 250 / (0.7 · 40e9 / 2) · 112/127 / 128 = 6.737 204 724 µs
         let demand = Demand {
             on: LoadOn::Uplinks,

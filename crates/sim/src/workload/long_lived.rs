@@ -1,4 +1,4 @@
-//! Flows that are named rather than drawn: long-lived ones, and ones that an application limits.
+//! Listed flows, not drawn at random: long-lived ones, and ones limited by their application.
 
 use tidegate_units::{Bytes, ConfigError, Rate, Setting, Span, Time, settings};
 
@@ -6,36 +6,36 @@ use super::{Env, Extent, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 
 settings! {
-    /// Parameters of named flows: from each sender to the receiver.
-    #[named("long-lived", "named flows: endless, of some bytes, or at a rate",
+    /// Parameters of listed flows from each sender to the receiver.
+    #[named("long-lived", "listed flows: endless, of a given size, or at a rate",
         "workloads.md#Sizes",
         "from = \"0\"\nto = \"1\"\n\n[measure]\nend = \"10ms\"\n")]
     pub struct Config {
-        /// The hosts that send.
+        /// Sending hosts.
         pub from: Hosts = Hosts::one(0),
-        /// The host that receives.
+        /// Receiving host.
         pub to: Hosts = Hosts::one(1),
-        /// The number of flows from each sender.
+        /// Number of flows from each sender.
         pub flows: u32 = 1,
-        /// When the first starts.
+        /// Start of the first flow.
         pub start: Span = Span::ZERO,
-        /// The time from the start of one to that of the next; zero for all at once.
+        /// Time from the start of one flow to the next; zero for all at once.
         pub every: Span = Span::ZERO,
-        /// The size of each; `none` to send until the run ends.
+        /// Size of each flow; `none` to send until the run ends.
         pub bytes: Option<Bytes> = None,
-        /// The speed of the application; `none` if it has all bytes from the start.
+        /// Rate at which the application writes; `none` if all bytes are available from the start.
         pub rate: Option<Rate> = None,
-        /// When an application with a speed stops: a flow has the bytes that it makes until then.
+        /// Time at which an application with a rate stops: a flow has the bytes written until then.
         pub stop: Option<Span> = None,
-        /// The service of the flows.
+        /// Service of the flows.
         pub service: u8 = 0,
-        /// The group that its results belong to.
+        /// Group that their results belong to.
         pub group: u8 = 0,
     }
 }
 
 impl Config {
-    /// How many flows there would be in a network of `hosts`.
+    /// Number of flows in a network of `hosts`.
     pub(super) fn extent(&self, hosts: u32) -> Extent {
         Extent {
             flows: Some(u64::from(self.from.most(hosts)) * u64::from(self.flows)),
@@ -76,14 +76,14 @@ impl Config {
         (0..count).map(one).collect()
     }
 
-    /// The bytes of a flow that begins at `start`.
+    /// Bytes of a flow that starts at `start`.
     fn size(&self, start: Span) -> Result<u64, ConfigError> {
         let size = self.bytes.map_or(Flow::ENDLESS, |bytes| bytes.0);
         let Some(stop) = self.stop else {
             return Ok(size);
         };
         let allowed = match self.rate {
-            None => "none without `rate`: only an application with a speed stops by time".into(),
+            None => "none without `rate`: only an application with a rate stops by time".into(),
             Some(rate) => match rate.bytes_in(stop - start) {
                 0 => format!("late enough for a byte after the last start, {start}"),
                 made => return Ok(size.min(made)),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_that_cannot_be_are_refused() {
+    fn impossible_flows_are_refused() {
         for (settings, named) in [
             (&[("from", "0-1")][..], "from"),
             (&[("from", "5")], "from"),

@@ -7,42 +7,43 @@ use crate::flow::Flow;
 use crate::setup::ThinkTime;
 
 settings! {
-    /// Parameters of messages: a flow from each sender, on a connection of its own.
-    #[named("messages", "messages on one connection, each a pause after the one before",
+    /// Parameters of messages: one flow from each sender, on a connection of its own.
+    #[named("messages", "messages on one connection, with a think time between them",
         "workloads.md#Messages",
         "from = \"0\"\nto = \"1\"\nmessages = 3\nbytes = \"200KB\"\nidle = \"10ms\"\n")]
     pub struct Config {
-        /// The hosts that send.
+        /// Sending hosts.
         pub from: Hosts = Hosts::one(0),
-        /// The host that receives.
+        /// Receiving host.
         pub to: Hosts = Hosts::one(1),
-        /// The number of messages of each.
+        /// Number of messages of each sender.
         pub messages: u32 = 10,
-        /// The size of a message.
+        /// Size of a message.
         pub bytes: Bytes = Bytes(200_000),
-        /// How long a sender waits after the last ACK of a message before it writes the next one.
+        /// Think time: how long a sender waits after the last ACK of a message before it writes the
+        /// next.
         pub idle: Span = Span::from_secs(1),
-        /// When the first message starts.
+        /// Start of the first message.
         pub start: Span = Span::ZERO,
-        /// The service of the flows.
+        /// Service of the flows.
         pub service: u8 = 0,
-        /// The group that its results belong to.
+        /// Group that their results belong to.
         pub group: u8 = 0,
     }
 }
 
 impl Config {
-    /// How many flows there would be in a network of `hosts`.
+    /// Number of flows in a network of `hosts`.
     pub(super) fn extent(&self, hosts: u32) -> Extent {
         Extent { flows: Some(self.from.most(hosts).into()), field: "from" }
     }
 
-    /// The think times within each flow.
+    /// Think times within each flow.
     pub(super) const fn think_times(&self) -> ThinkTime {
         ThinkTime { message: self.bytes.0, pause: self.idle }
     }
 
-    /// A flow for each sender: all of its messages.
+    /// A flow for each sender, with all of its messages.
     pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
         let from = self.from.resolve("from", env.hosts)?;
         let dst = self.to.only("to", env.hosts)?;
@@ -75,7 +76,7 @@ impl Config {
     }
 }
 
-/// A size that no flow has.
+/// Upper bound of the bytes of a flow.
 const MOST: u64 = 1_000_000_000_000_000;
 
 #[cfg(test)]
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flow_has_all_messages_of_its_sender() {
+    fn a_flow_carries_all_messages_of_its_sender() {
         let env = Env { hosts: 3, rack: &|_| 0, seed: 1, stream: 0 };
         let mut config = Config::default();
         config.set("from", "0-1").unwrap();

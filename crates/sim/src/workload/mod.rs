@@ -1,20 +1,20 @@
-//! Workloads: which flows a run carries, as data, before it starts.
+//! Workloads: the flows of a run, as data, before it starts.
 //!
-//! A [`Traffic`] is a list of sources. Each makes its flows from a random stream of its own, so
-//! that adding one at the end leaves the others as they were; the flows are then merged by start
+//! A [`Traffic`] is a list of sources. Each creates its flows from a random stream of its own, so
+//! that adding a source at the end does not change the others. The flows are then merged by start
 //! time.
 //!
-//! | source | what it is |
+//! | source | description |
 //! |---|---|
 //! | [`poisson`] | background traffic at a load, of [sizes](Sizes) from a table; [`Published`] has the papers' |
-//! | [`burst`] | incast: many hosts answer one at the same time |
-//! | [`arrivals`] | flows whose gaps come from a table |
-//! | [`long_lived`] | named flows, endless or not, limited in rate or not |
+//! | [`burst`] | incast: many hosts send to one at the same time |
+//! | [`arrivals`] | flows with gaps from a table |
+//! | [`long_lived`] | listed flows, endless or not, limited in rate or not |
 //! | [`messages`] | messages with think times on one connection |
 //! | [`List`] | an exact list from a CSV file |
 //!
-//! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run
-//! ends.
+//! [`probe`] has pings, which are not flows, and [`Window`] determines the measured flows and the
+//! end of a run.
 //!
 //! ```
 //! use tidegate_sim::workload::{Source, Traffic};
@@ -69,10 +69,10 @@ use crate::flow::Flow;
 use crate::network::HostId;
 use crate::setup::ThinkTime;
 
-/// The most flows of a source, and of all of them together: 4 GB of memory.
+/// Most flows of a source, and of all sources together: 4 GB of memory.
 const MAX_FLOWS: u64 = 100_000_000;
 
-/// What a source draws from: the network that it sends through, and its random stream.
+/// Environment of a source: its network, and its random stream.
 pub(crate) struct Env<'a> {
     hosts: u32,
     rack: &'a dyn Fn(HostId) -> u32,
@@ -80,17 +80,17 @@ pub(crate) struct Env<'a> {
     stream: u64,
 }
 
-/// How many flows a source would make: what can be refused before it makes them.
+/// Number of flows of a source, checked before they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// The number of flows; `None` if time ends them.
+    /// Number of flows; `None` if time ends them.
     pub flows: Option<u64>,
     /// The setting that it grows with.
     pub field: &'static str,
 }
 
-/// Makes the enum of all sources from one list. A source's module holds its `Config` with the
-/// methods `flows` and `extent`. [`Published::NAMES`] are further names, of sets of parameters of
+/// Declares the enum of all sources from one list. A source's module has its `Config` with the
+/// methods `flows` and `extent`. [`Published::NAMES`] are further names, for parameter sets of
 /// `poisson`.
 macro_rules! sources {
     ($($variant:ident($module:ident),)*) => {
@@ -117,7 +117,7 @@ macro_rules! sources {
                 })
             }
 
-            /// How many flows it would make in a network of `hosts`.
+            /// Number of flows in a network of `hosts`.
             pub fn extent(&self, hosts: u32) -> Extent {
                 match self {
                     Self::List(list) => list.extent(),
@@ -137,7 +137,7 @@ sources! {
 }
 
 impl Source {
-    /// Makes flows that time ends end after so many, too.
+    /// Also ends a source limited by time after this number of flows.
     pub fn end_after(&mut self, flows: u64) {
         if let Self::Poisson(config) = self
             && config.until.is_some()
@@ -146,7 +146,7 @@ impl Source {
         }
     }
 
-    /// The think times within each of its flows, if there are any.
+    /// Think times within each of its flows, if any.
     pub fn think_times(&self) -> Option<ThinkTime> {
         match self {
             Self::Messages(config) => Some(config.think_times()),
@@ -154,8 +154,8 @@ impl Source {
         }
     }
 
-    /// How the bytes of a source whose pairs are drawn are spread over hosts and switches, in
-    /// expectation; `None` for one whose pairs are given.
+    /// Expected distribution over hosts and switches of the bytes of a source that draws its pairs;
+    /// `None` for a source with given pairs.
     pub(crate) fn shares(&self, hosts: u32, rack: &dyn Fn(HostId) -> u32) -> Option<Shares> {
         let Self::Poisson(config) = self else {
             return None;
@@ -166,30 +166,30 @@ impl Source {
     }
 }
 
-/// All that a run carries.
+/// Traffic of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// The sources of flows.
+    /// Sources of flows.
     pub sources: Vec<Source>,
-    /// Pings beside them.
+    /// Series of pings.
     pub probes: Vec<probe::Config>,
 }
 
-/// A flow and where it comes from.
+/// A flow with its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
     /// The flow.
     pub flow: Flow,
-    /// The source, by its index in [`Traffic::sources`].
+    /// Index of the source in [`Traffic::sources`].
     pub source: u32,
-    /// Its index among the flows of the source: for a list, the [`Entry`]. Results in the order of
-    /// a file are sorted by it.
+    /// Index among the flows of the source: for a list, of the [`Entry`]. Results in the order of a
+    /// file are sorted by it.
     pub index: u32,
 }
 
 impl Traffic {
-    /// The flows in order of start; of those that start together, in order of their sources, and
-    /// within one in the order in which it made them. `rack` gives the rack of a host.
+    /// The flows in order of start. Ties are in order of their sources, and within a source in
+    /// order of creation. `rack` gives the rack of a host.
     pub fn flows(
         &self,
         hosts: u32,
@@ -200,7 +200,7 @@ impl Traffic {
         Ok(planned.into_iter().map(|planned| planned.flow).collect())
     }
 
-    /// The same, with the source of each flow.
+    /// The flows as [`flows`](Self::flows) returns them, each with its source.
     pub fn plan(
         &self,
         hosts: u32,
@@ -218,7 +218,7 @@ impl Traffic {
             let planned = |(flow, index)| Planned { flow, source: number, index };
             all.extend(flows.into_iter().zip(0..).map(planned));
         }
-        // Stable, so that what starts together keeps its order.
+        // Stable, so that flows with the same start keep their order.
         all.sort_by_key(|planned| planned.flow.start);
         Ok(all)
     }
@@ -239,21 +239,21 @@ impl Traffic {
     }
 }
 
-/// The first random stream that belongs to a source. Ports count theirs from zero.
+/// First random stream that belongs to a source. Ports count theirs from zero.
 const FIRST_STREAM: u64 = 1 << 40;
 
-/// A source that cannot make its flows.
+/// Error: a source cannot create its flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The name of its kind.
+    /// Name of the source's kind.
     pub source: &'static str,
-    /// Its index among the sources, or among the probes, counted from 0.
+    /// Index among the sources, or among the probes, counted from 0.
     pub number: u32,
     /// The cause.
     pub cause: Cause,
 }
 
-/// What is wrong with a source.
+/// Cause of a source's error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
@@ -261,7 +261,7 @@ pub enum Cause {
     Line(LineError),
     /// A setting.
     Setting(ConfigError),
-    /// It would make more flows, with those before it, than a run can have.
+    /// Together with earlier sources it would create more flows than a run can have.
     TooMany,
 }
 

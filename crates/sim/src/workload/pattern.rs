@@ -1,4 +1,4 @@
-//! Who sends to whom: a sender drawn uniformly, and then one of the receivers it may have.
+//! Pairs of hosts: a sender drawn uniformly, and then one of its possible receivers.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::{Env, Hosts, Shares};
 use crate::network::HostId;
 
 choices! {
-    /// Which pairs of hosts flows go between. A host never sends to itself.
+    /// Pairs of hosts between which flows go. A host never sends to itself.
     pub enum Pattern {
         /// Any sender to any receiver.
         AllToAll = "all-to-all",
-        /// All senders to the one receiver.
+        /// All senders to one receiver.
         AllToOne = "all-to-one",
         /// Any sender to any receiver in another rack.
         InterRack = "inter-rack",
         /// A client, the one receiver, fetches from the senders (TrafficGenerator). The flows are
-        /// those of `all-to-one`: what a request takes to reach its server is not part of them.
+        /// the same as with `all-to-one`: the time of a request to its server is not included.
         OneFromMany = "one-from-many",
     }
 }
 
-/// A sender and the receivers that it may not have: a stretch of the list of receivers.
+/// A sender with the receivers that it must skip: a range of the list of receivers.
 #[derive(Clone, Copy, Debug)]
 struct Sender {
     host: HostId,
@@ -31,13 +31,13 @@ struct Sender {
     skip: u32,
 }
 
-/// The pairs of a source.
+/// Pairs of a source.
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
     senders: Vec<Sender>,
-    /// By rack, and by number in each.
+    /// Receivers by rack, and by number in each.
     receivers: Vec<HostId>,
-    /// Where the receivers of each rack begin, and how many they are.
+    /// Start and number of the receivers of each rack.
     racks: BTreeMap<u32, (u32, u32)>,
 }
 
@@ -84,7 +84,7 @@ impl Pairs {
         Ok(Self { senders, receivers, racks })
     }
 
-    /// A pair at random.
+    /// Draws a pair.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> (HostId, HostId) {
         let sender = self.senders[below(rng, self.senders.len() as u64) as usize];
@@ -96,23 +96,23 @@ impl Pairs {
         (sender.host, self.receivers[index as usize])
     }
 
-    /// How many hosts send.
+    /// Number of senders.
     pub(super) const fn senders(&self) -> u64 {
         self.senders.len() as u64
     }
 
-    /// How many hosts receive.
+    /// Number of receivers.
     pub(super) const fn receivers(&self) -> u64 {
         self.receivers.len() as u64
     }
 
-    /// The part of the flows that leave their rack, in units of 2^−32.
+    /// Fraction of the flows that leave their rack, in units of 2^−32.
     pub(super) fn share_across_racks(&self, env: &Env) -> u64 {
         let all = self.receivers.len() as u64;
         let each = |sender: &Sender| {
             let rack = self.racks.get(&(env.rack)(sender.host));
             let own = rack.map_or(0, |&(_, count)| u64::from(count));
-            // Those of its own rack that it may send to, besides those that it may not.
+            // Receivers in its own rack that it may send to, apart from those skipped.
             let (allowed, across) = (all - u64::from(sender.skip), all - own);
             (across << 32) / allowed
         };
@@ -120,12 +120,12 @@ impl Pairs {
         sum / self.senders()
     }
 
-    /// What each host and each pair of switches has of flows of one size, in expectation.
+    /// Expected share of flows of one size for each host and each pair of switches.
     pub(super) fn even_shares(&self, env: &Env) -> Shares {
         let all = self.receivers.len() as u32;
         let sender_part = 1.0 / f64::from(self.senders.len() as u32);
         let mut shares = Shares::default();
-        // What one receiver gets of all senders, and those of its rack of their own.
+        // The share of one receiver from all senders, and the share from its own rack.
         let mut everywhere = 0.0;
         let mut of_rack: BTreeMap<u32, f64> = BTreeMap::new();
         for one in &self.senders {
@@ -151,7 +151,7 @@ impl Pairs {
         shares
     }
 
-    /// The part of the flows in each of `classes`, in units of 2^−32, where a pair is in the class
+    /// Fraction of the flows in each of `classes`, in units of 2^−32. A pair is in the class
     /// (`sender(src)` + `receiver(dst)`) mod `classes`.
     pub(super) fn shares(
         &self,
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn pairs(pattern: Pattern, from: &str, to: &str) -> Result<Pairs, ConfigError> {
-        // Three racks of two, in which neighbours are not together.
+        // Three racks of two hosts, in which neighbours are in different racks.
         let env = Env { hosts: 6, rack: &|host| host.0 % 3, seed: 1, stream: 0 };
         let hosts = |text| Hosts::read(text).unwrap();
         Pairs::new(pattern, &hosts(from), &hosts(to), &env)
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pattern_draws_all_of_its_pairs_and_no_other() {
+    fn each_pattern_draws_exactly_its_pairs() {
         assert_eq!(drawn(Pattern::AllToAll, "all", "all"), allowed(|_, _| true));
         assert_eq!(drawn(Pattern::AllToOne, "all", "4"), allowed(|_, dst| dst == 4));
         assert_eq!(
@@ -256,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_pairs() {
+    fn shares_agree_with_the_pairs() {
         let env = Env { hosts: 6, rack: &|host| host.0 % 3, seed: 1, stream: 0 };
         let all = pairs(Pattern::AllToAll, "all", "all").unwrap();
-        // Four of the five others are in other racks.
+        // Four of the five other hosts are in other racks.
         assert_eq!(all.share_across_racks(&env), (4 << 32) / 5);
         let across = pairs(Pattern::InterRack, "all", "all").unwrap();
         assert_eq!(across.share_across_racks(&env), 1 << 32);

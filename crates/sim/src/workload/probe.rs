@@ -1,4 +1,4 @@
-//! Ping probes: small packets at fixed times that measure the round trip and load nothing.
+//! Ping probes: small packets at fixed times that measure the round trip with negligible load.
 
 use tidegate_units::{ConfigError, Setting, Span, Time, settings};
 
@@ -8,19 +8,19 @@ use crate::network::HostId;
 /// A series of probes from one host to another and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The host that asks.
+    /// Host that sends requests.
     pub src: HostId,
-    /// The host that answers.
+    /// Host that answers.
     pub dst: HostId,
-    /// When the first leaves.
+    /// Departure of the first probe.
     pub start: Time,
-    /// The time from one to the next.
+    /// Time from one probe to the next.
     pub every: Span,
-    /// How many; [`Probe::ENDLESS`] until the run ends.
+    /// Number of probes; [`Probe::ENDLESS`] until the run ends.
     pub count: u32,
-    /// The length of each as an IP packet, in both directions.
+    /// Length of each probe as an IP packet, in both directions.
     pub bytes: u32,
-    /// The service, which chooses the queue in the switches.
+    /// Service, which selects the queue in the switches.
     pub class: u8,
 }
 
@@ -30,30 +30,30 @@ impl Probe {
 }
 
 settings! {
-    /// Parameters of probes: from each sender to the receiver.
-    #[named("probe", "pings beside the flows, whose round trips are written down",
+    /// Parameters of probes from each sender to the receiver.
+    #[named("probe", "pings beside the flows, with recorded round trips",
         "workloads.md#Probes",
         "[[probe]]\nfrom = \"0\"\nto = \"1\"\nevery = \"100us\"\n")]
     pub struct Config {
-        /// The hosts that ask.
+        /// Hosts that send requests.
         pub from: Hosts = Hosts::one(0),
-        /// The host that answers.
+        /// Host that answers.
         pub to: Hosts = Hosts::one(1),
-        /// When the first leaves.
+        /// Departure of the first probe.
         pub start: Span = Span::ZERO,
-        /// The time from one to the next.
+        /// Time from one probe to the next.
         pub every: Span = Span::from_ms(1),
-        /// How many; `none` for as many as the run takes.
+        /// Number of probes; `none` to continue until the run ends.
         pub count: Option<u32> = None,
-        /// The length of each as an IP packet, in both directions: `ping` sends 84.
+        /// Length of each probe as an IP packet, in both directions: `ping` sends 84.
         pub bytes: u32 = 84,
-        /// The service, which chooses the queue in the switches.
+        /// Service, which selects the queue in the switches.
         pub class: u8 = 0,
     }
 }
 
 impl Config {
-    /// The series, one for each sender.
+    /// The series of probes, one for each sender.
     pub(super) fn probes(&self, env: &Env) -> Result<Vec<Probe>, ConfigError> {
         let from = self.from.resolve("from", env.hosts)?;
         let dst = self.to.only("to", env.hosts)?;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_that_cannot_be_are_refused() {
+    fn impossible_probes_are_refused() {
         for (field, text) in [
             ("from", "0-1"),
             ("to", "0-1"),

@@ -10,35 +10,35 @@ use super::service::Assignment;
 use super::size::{Rounding, Sizes, Table};
 
 choices! {
-    /// A published setup of Poisson arrivals. `load` is still to be chosen, and where the paper
-    /// does not say when arrivals end, `flows` or `until`.
+    /// A published setup of Poisson arrivals. `load` must still be chosen and, if the paper does
+    /// not say when arrivals end, `flows` or `until`.
     pub enum Published {
-        /// BCC's simulations: 128 hosts in 8 racks, 2:1, 100 Gb/s; the load is that of the core.
+        /// BCC's simulations: 128 hosts in 8 racks, 2:1, 100 Gb/s; the load refers to the core.
         Bcc = "bcc",
-        /// DiffECN, all senders to host 0 with the load on its link. Headers are not mentioned, and
-        /// not counted.
+        /// DiffECN, all senders to host 0, with the load on its link. The paper does not mention
+        /// headers; they do not count.
         DiffEcnBottleneck = "diff-ecn-bottleneck",
-        /// DiffECN's fabric: 128 hosts in 8 racks, 2:1, 40 Gb/s; the load is that of the links
+        /// DiffECN's fabric: 128 hosts in 8 racks, 2:1, 40 Gb/s; the load refers to the links
         /// between leaves and spines.
         DiffEcnFabric = "diff-ecn-fabric",
-        /// ECN♯'s simulations: as BCC's, at 10 Gb/s and only between racks, for 0.2 s.
+        /// ECN♯'s simulations: like BCC's, at 10 Gb/s and only between racks, for 0.2 s.
         EcnSharp = "ecn-sharp",
         /// ECN♯'s queue tracking: 16 senders to host 16, data mining, about 1000 flows. Its limit
-        /// of 62 flows for each sender is here one of 992 for all.
+        /// of 62 flows per sender is 992 flows in total here.
         EcnSharpQueueTrack = "ecn-sharp-queue-track",
         /// HPCC: a load on each host's link, any host to any other.
         Hpcc = "hpcc",
         /// TCN's simulations: 144 hosts, every ordered pair with its own service and sizes, 50 000
         /// flows. The published script has 100 000.
         TcnSimulation = "tcn-simulation",
-        /// TrafficGenerator as TCN's testbed used it: host 0 fetches from the others at 1 Gb/s, one
+        /// TrafficGenerator as used in TCN's testbed: host 0 fetches from the others at 1 Gb/s, one
         /// of four services at random, 5000 flows.
         TrafficGenerator = "traffic-generator",
     }
 }
 
 impl Published {
-    /// The parameters.
+    /// Parameters of the setup.
     pub fn config(self) -> Config {
         let plain = Config::default();
         match self {
@@ -75,7 +75,7 @@ impl Published {
                 ..plain
             },
             Self::EcnSharpQueueTrack => Config {
-                load: Ratio::new(9, 10).expect("10 is not 0"),
+                load: Ratio::new(9, 10).expect("the denominator is not zero"),
                 load_on: Some(LoadOn::Receivers),
                 pattern: Pattern::AllToOne,
                 to: Hosts::one(16),

@@ -1,4 +1,4 @@
-//! Which service a flow belongs to.
+//! Assignment of flows to services.
 
 use tidegate_units::{ConfigError, Rng, choices};
 
@@ -7,29 +7,29 @@ use super::pattern::Pairs;
 use crate::network::HostId;
 
 choices! {
-    /// How a flow gets its service.
+    /// Assignment of a service to a flow.
     pub enum Assignment {
-        /// All flows are of the first service.
+        /// All flows belong to the first service.
         Fixed = "fixed",
-        /// By the pair of hosts, as in TCN's simulations: with S hosts and n services,
-        /// ((dst + 1)·S + src + 1) mod n. Every pair carries the same bytes, so that services of
-        /// small flows have more of them.
+        /// By the pair of hosts, as in TCN's simulations: with S hosts and n services, ((dst + 1)·S
+        /// + src + 1) mod n. Every pair carries the same bytes, so that services with small flows
+        /// have more of them.
         Pair = "pair",
-        /// Each flow draws one, all alike.
+        /// Each flow draws a service uniformly.
         Uniform = "uniform",
-        /// Each flow draws one by `service_weights` (TrafficGenerator).
+        /// Each flow draws a service by `service_weights` (TrafficGenerator).
         Weights = "weights",
     }
 }
 
-/// The services of a source, numbered from zero.
+/// Services of a source, numbered from zero.
 #[derive(Clone, Debug)]
 pub(super) struct Services {
     assignment: Assignment,
-    /// The number of the first.
+    /// Number of the first service.
     first: u8,
     count: u16,
-    /// Sums of the weights up to each service.
+    /// Cumulative weights by service.
     sums: Vec<u64>,
     /// Number of hosts of the network, for the pair's formula.
     hosts: u64,
@@ -75,13 +75,13 @@ impl Services {
         self.assignment
     }
 
-    /// The service's number in flows.
+    /// Number of the service in flows.
     pub(super) const fn number(&self, service: u16) -> u8 {
-        // The constructor made sure that it fits.
+        // The constructor ensures that it fits.
         (self.first as u16 + service) as u8
     }
 
-    /// The service of a flow from `src` to `dst`.
+    /// Service of a flow from `src` to `dst`.
     #[inline]
     pub(super) fn draw(&self, src: HostId, dst: HostId, rng: &mut Rng) -> u16 {
         match self.assignment {
@@ -98,7 +98,7 @@ impl Services {
         }
     }
 
-    /// The part of each service in the flows if all pairs had the same number of them, in units of
+    /// Fraction of each service in the flows if all pairs had the same number of them, in units of
     /// 2^−32.
     pub(super) fn shares(&self, pairs: &Pairs) -> Vec<u64> {
         let count = u64::from(self.count);
@@ -124,7 +124,7 @@ impl Services {
     }
 
     fn of_receiver(&self, dst: HostId) -> u64 {
-        // Two 32-bit numbers: the product fits.
+        // The product of two 32-bit numbers fits.
         (u64::from(dst.0) + 1) * self.hosts % u64::from(self.count)
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn services_that_cannot_be_are_refused() {
+    fn impossible_services_are_refused() {
         let refused =
             |assignment, range, weights: &[u32]| match Services::new(assignment, range, weights, 9)
             {

@@ -44,7 +44,7 @@ fn sources_are_merged_by_start_and_then_by_their_order() {
 }
 
 #[test]
-fn another_source_leaves_the_streams_of_the_others_alone() {
+fn another_source_does_not_change_the_streams_of_the_others() {
     let poisson = source("poisson", &[("flows", "50")]);
     let burst = source("burst", &[("senders", "random"), ("fan_in", "3")]);
     let flows = |sources| traffic(sources).plan(8, &rack, 1).unwrap();
@@ -52,7 +52,7 @@ fn another_source_leaves_the_streams_of_the_others_alone() {
     let both = flows(vec![poisson.clone(), burst]);
     let kept: Vec<_> = both.into_iter().filter(|planned| planned.source == 0).collect();
     assert_eq!(alone, kept);
-    // Two sources with the same settings are not the same flows.
+    // Two sources with the same settings create different flows.
     let twice = flows(vec![poisson.clone(), poisson]);
     let second: Vec<_> =
         twice.iter().filter(|planned| planned.source == 1).map(|planned| planned.flow).collect();

@@ -1,24 +1,24 @@
-//! Reading tables of numbers: what is wrong, on which line, and decimal numbers without rounding
+//! Reading tables of numbers: errors with line and cause, and decimal numbers without rounding
 //! errors.
 
-/// A line of a table that cannot be used.
+/// Error: a line of a table cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {column}: `{value}` {fault}; accepted: {accepted}")]
 pub struct LineError {
-    /// The line, counted from 1.
+    /// Line, counted from 1.
     pub line: u32,
-    /// The column's name.
+    /// Name of the column.
     pub column: &'static str,
-    /// What stands there.
+    /// Text of the cell.
     pub value: String,
-    /// What is wrong with it.
+    /// Fault of the cell.
     pub fault: Fault,
-    /// What would work.
+    /// Accepted values.
     pub accepted: String,
 }
 
 impl LineError {
-    /// An error of this line.
+    /// Creates an error of this line.
     pub(super) fn new(
         line: u32,
         column: &'static str,
@@ -30,58 +30,58 @@ impl LineError {
     }
 }
 
-/// What is wrong with a line of a table.
+/// Fault of a line of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It is smaller than the value on the line before, and must not be.
-    #[error("is below that of the line before")]
+    /// The value is smaller than on the previous line, and must not be.
+    #[error("is below the value on the previous line")]
     BelowPrevious,
     /// The line has too few or too many columns.
     #[error("is not the right number of columns")]
     ColumnCount,
-    /// An earlier line has the same.
-    #[error("stands on an earlier line too")]
+    /// An earlier line has the same value.
+    #[error("is also on an earlier line")]
     Duplicate,
     /// There are no lines of numbers, or only one where two are needed.
-    #[error("is too little")]
+    #[error("is not enough")]
     Empty,
-    /// Nothing stands there.
+    /// The cell is empty.
     #[error("is missing")]
     Missing,
-    /// It is below zero.
+    /// The value is below zero.
     #[error("is negative")]
     Negative,
-    /// There is no such host.
+    /// The host does not exist.
     #[error("is not a host of this network")]
     NoSuchHost,
-    /// It is not a number.
+    /// The text is not a number.
     #[error("is not a number")]
     NotANumber,
     /// The last line does not end at 1.
-    #[error("is where the table ends, and not 1")]
+    #[error("is the end of the table, which must be 1")]
     NotOne,
-    /// It has a fraction, and must be whole.
+    /// The value has a fraction, and must be whole.
     #[error("is not a whole number")]
     NotWhole,
-    /// It stands between columns instead of a comma.
+    /// The character is used between columns instead of a comma.
     #[error("does not separate columns")]
     Separator,
     /// Sender and receiver are the same host.
     #[error("is also the sender")]
     SameHost,
-    /// It is larger than what is allowed.
+    /// The value is above the accepted range.
     #[error("is too large")]
     TooLarge,
     /// No column has this name.
     #[error("is not a column")]
     UnknownColumn,
-    /// It is zero.
+    /// The value is zero.
     #[error("is zero")]
     Zero,
 }
 
-/// The lines that say something: numbered from 1, without comments and spaces around.
+/// Lines with content, numbered from 1, without comments and surrounding spaces.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines()
@@ -93,13 +93,13 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
         .filter(|(_, line)| !line.is_empty())
 }
 
-/// Reads a decimal number such as `12`, `0.5` or `5e-05`, times 10^`decimals`, exactly; what is
-/// finer than that is rounded to the nearest, half up.
+/// Reads a decimal number such as `12`, `0.5` or `5e-05`, times 10^`decimals`, exactly; finer
+/// values are rounded to the nearest, half up.
 pub(super) fn scaled(text: &str, decimals: i64) -> Result<u64, Fault> {
     read(text, decimals).map(|(value, _)| value)
 }
 
-/// Reads a whole number, also if it is written as `1e6` or `20.0`.
+/// Reads a whole number, also in forms such as `1e6` or `20.0`.
 pub(super) fn whole(text: &str) -> Result<u64, Fault> {
     match read(text, 0)? {
         (value, Rest::Nothing) => Ok(value),
@@ -107,7 +107,7 @@ pub(super) fn whole(text: &str) -> Result<u64, Fault> {
     }
 }
 
-/// What is left of a number after its last digit that counts.
+/// The rest of a number after its last digit that counts.
 enum Rest {
     Nothing,
     Something,
@@ -129,7 +129,7 @@ fn read(text: &str, decimals: i64) -> Result<(u64, Rest), Fault> {
         return Err(Fault::Negative);
     }
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
-    // How many digits stand before the point once the number is scaled.
+    // Number of digits before the decimal point after scaling.
     let before = length(whole).saturating_add(exponent + decimals);
     let (mut value, mut round_up, mut rest) = (0_u64, 0, Rest::Nothing);
     for (position, digit) in (0..).zip(digits()) {
@@ -145,7 +145,7 @@ fn read(text: &str, decimals: i64) -> Result<(u64, Rest), Fault> {
     }
     let written = length(whole).saturating_add(length(fraction));
     for _ in written..before {
-        // Zero stays zero however often, and anything else soon becomes too large.
+        // Zero stays zero at any scale, and any other value soon becomes too large.
         if value == 0 {
             break;
         }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_says_why() {
+    fn faults_of_numbers_are_distinguished() {
         for text in ["", ".", "-", "e5", "1e", "1e5e5", "1.2.3", "0x10", "nan", "NaN", "inf", "1 2"]
         {
             assert_eq!(scaled(text, 12), Err(Fault::NotANumber), "{text}");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_empty_lines_are_not_counted_out() {
+    fn comments_and_empty_lines_count_as_lines() {
         let text = "\u{feff}# size cdf\n\n 1 2 # note\r\n3 4";
         let found: Vec<_> = lines(text).collect();
         assert_eq!(found, [(3, "1 2"), (4, "3 4")]);

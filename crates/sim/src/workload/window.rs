@@ -1,55 +1,55 @@
-//! Which flows count, and when a run ends.
+//! Measured flows and the end of a run.
 //!
 //! | | warm-up | drain |
 //! |---|---|---|
 //! | TCN's and BCC's simulations | none | `nth-finish`: arrivals stop at N flows, the run at the N-th finish, so that its end is under-loaded |
 //! | TrafficGenerator (TCN's, ECN♯'s and DiffECN's testbeds) | none | `all-finished` |
-//! | ECN♯'s simulations | none | `fixed-time`: arrivals for 0.2 s of 0.5 s; flows that have not finished count as they are |
+//! | ECN♯'s simulations | none | `fixed-time`: arrivals for 0.2 s of 0.5 s; unfinished flows count as they are |
 
 use tidegate_units::{Bytes, ConfigError, Setting, Span, Time, choices, settings};
 
 use crate::flow::Flow;
 
 choices! {
-    /// When a run ends.
+    /// End of a run.
     pub enum Drain {
-        /// When all flows that can end have ended.
+        /// The run ends when all flows that can end have ended.
         AllFinished = "all-finished",
-        /// At `end`, finished or not.
+        /// The run ends at `end`, whether flows are finished or not.
         FixedTime = "fixed-time",
-        /// When `finishes` flows have ended.
+        /// The run ends when `finishes` flows have ended.
         NthFinish = "nth-finish",
     }
 }
 
 settings! {
-    /// Which flows count, and when a run ends.
+    /// Measured flows and the end of a run.
     pub struct Window {
         /// Flows that start before this time do not count.
         pub warm_up: Span = Span::ZERO,
-        /// The first so many flows do not count.
+        /// Number of first flows that do not count.
         pub warm_up_flows: u64 = 0,
         /// Only flows that start within this time after the warm-up count; `none` for all.
         pub measure: Option<Span> = None,
-        /// When the run ends.
+        /// Rule by which the run ends.
         pub drain: Drain = Drain::AllFinished,
-        /// The end of a run of `fixed-time`; of others, the time at which they are cut off, if they
-        /// have not ended before.
+        /// End of a `fixed-time` run; other runs are stopped at this time if they have not ended
+        /// before.
         pub end: Option<Span> = None,
-        /// The number of finished flows that end a run of `nth-finish`.
+        /// Number of finished flows that ends an `nth-finish` run.
         pub finishes: Option<u64> = None,
-        /// Sizes that flows are sorted by, beside the convention's small, medium and large: a flow
-        /// is in the bin of the first of these that it does not exceed, or in one more for those
-        /// above.
+        /// Sizes that separate flows into bins, besides the usual small, medium and large: a flow
+        /// is in the bin of the first size that it does not exceed; larger flows are in one more
+        /// bin.
         pub bins: Vec<Bytes> = Vec::new(),
     }
 }
 
-/// More would not be read.
+/// Most bins: more would be unreadable.
 const MOST_BINS: usize = 32;
 
 impl Window {
-    /// Whether the flow with this `number`, counted from zero in order of start, counts.
+    /// Whether the flow with this `number`, counted from zero in order of start, is measured.
     #[inline]
     pub fn counts(&self, number: u64, flow: &Flow) -> bool {
         let begin = Time::ZERO + self.warm_up;
@@ -57,8 +57,8 @@ impl Window {
         number >= self.warm_up_flows && flow.start >= begin && measured
     }
 
-    /// Whether a run is over at `now`, with `finished` of its `flows` ended. A flow that never ends
-    /// is not among `flows`.
+    /// Whether a run is over at `now`, with `finished` of its `flows` ended. Endless flows are not
+    /// among `flows`.
     #[inline]
     pub fn is_over(&self, now: Time, finished: u64, flows: u64) -> bool {
         let cut_off = self.end.is_some_and(|end| now >= Time::ZERO + end);
@@ -73,16 +73,16 @@ impl Window {
     /// Checks that a run with these `flows` can end, and that some of them count.
     pub fn check(&self, flows: &[Flow]) -> Result<(), ConfigError> {
         if self.drain == Drain::FixedTime && self.end.is_none() {
-            let allowed = "a time, as the run ends by `fixed-time`";
+            let allowed = "a time, because the run ends by `fixed-time`";
             return Err(ConfigError::out_of_range("end", "none", allowed));
         }
         if self.drain == Drain::NthFinish && self.finishes.is_none_or(|finishes| finishes == 0) {
             let written = self.finishes.map_or("none".into(), |finishes| finishes.to_string());
-            let allowed = "at least 1, as the run ends by `nth-finish`";
+            let allowed = "at least 1, because the run ends by `nth-finish`";
             return Err(ConfigError::out_of_range("finishes", written, allowed));
         }
         if !self.bins.is_sorted_by(|a, b| a < b) || self.bins.first() == Some(&Bytes(0)) {
-            let allowed = "sizes above 0 that rise from one to the next, such as 10KB, 100KB, 1MB";
+            let allowed = "ascending sizes above 0, such as 10KB, 100KB, 1MB";
             return Err(ConfigError::out_of_range("bins", self.bins.write(), allowed));
         }
         if self.bins.len() > MOST_BINS {
@@ -91,7 +91,7 @@ impl Window {
         }
         let endless = flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
         if endless && self.end.is_none() {
-            let allowed = "a time, as none of the flows ends by itself";
+            let allowed = "a time, because no flow ends by itself";
             return Err(ConfigError::out_of_range("end", "none", allowed));
         }
         let counted = flows.iter().zip(0..).any(|(flow, number)| self.counts(number, flow));

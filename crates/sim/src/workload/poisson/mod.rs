@@ -1,9 +1,9 @@
 //! Flows at random: Poisson arrivals at a load, between random pairs, of random sizes.
 //!
 //! Independent Poisson processes, one for each sender or pair as in the papers' programs, add up to
-//! one Poisson process whose flows draw their pair. That one is made here, so that the cost does
-//! not depend on the number of pairs. Times, pairs, services and sizes have streams of their own:
-//! another load stretches the times and leaves the rest as it was.
+//! one Poisson process whose flows draw their pair. That single process is generated here, so that
+//! the cost does not depend on the number of pairs. Times, pairs, services and sizes have streams
+//! of their own: another load stretches the times and changes nothing else.
 
 use tidegate_units::{ConfigError, Rate, Ratio, Rng, Setting, Span, Time, settings};
 
@@ -21,59 +21,61 @@ settings! {
     #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes",
         "load = 0.6\nflows = 1000\n")]
     pub struct Config {
-        /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end,
-        /// as all arrivals do.
+        /// Load, above 0: a fraction of the speed of `link`, 0.6 for 60 %. Arrivals need an end at
+        /// any load: `flows` or `until`.
         pub load: Ratio = Ratio::new(3, 5).expect("5 is not 0"),
-        /// The speed of the links that the load is a part of.
+        /// Speed of the links that the load refers to.
         pub link: Rate = Rate::from_gbps(10),
-        /// The links that the load is of; `none` means the receiver's if there is one receiver,
-        /// and the senders' otherwise.
+        /// Links that the load refers to; `none` means the receiver's link if there is one
+        /// receiver, otherwise the senders' links.
         pub load_on: Option<LoadOn> = None,
-        /// The bytes that make the load.
+        /// Bytes that count towards the load.
         pub counts: Counts = Counts::Payload,
-        /// The mean size in the formula.
+        /// Mean size in the formula.
         pub mean: MeanSize = MeanSize::Linear,
-        /// How exact the mean gap is.
+        /// Precision of the mean gap.
         pub period: Period = Period::Exact,
-        /// The speed of a rack's hosts over that of its links to the core, for a load on uplinks.
+        /// Speed of a rack's hosts divided by the speed of its links to the core, for a load on
+        /// uplinks.
         pub oversubscription: Ratio = Ratio::ONE,
-        /// The pairs that flows go between.
+        /// Pairs between which flows go.
         pub pattern: Pattern = Pattern::AllToAll,
-        /// The hosts that send.
+        /// Sending hosts.
         pub from: Hosts = Hosts::All,
-        /// The hosts that receive.
+        /// Receiving hosts.
         pub to: Hosts = Hosts::All,
-        /// The sizes of flows. If there are several, a service has the one at its number modulo
-        /// their count.
+        /// Sizes of flows. With several tables, a service uses the one at its number modulo their
+        /// count.
         pub sizes: Vec<Sizes> = vec![Sizes::Published(Table::WebSearch)],
-        /// How sizes are rounded; `none` means whole packets with a table of packets and whole
-        /// bytes with one of bytes.
+        /// Rounding of sizes; `none` means whole packets for a table of packets and whole bytes for
+        /// a table of bytes.
         pub rounding: Option<Rounding> = None,
         /// Payload of a full packet, for tables of packets and for headers.
         pub mss: u32 = 1460,
-        /// How a flow gets its service.
+        /// Assignment of a service to a flow.
         pub assignment: Assignment = Assignment::Fixed,
-        /// The number of services.
+        /// Number of services.
         pub services: u16 = 1,
-        /// The number of the first service.
+        /// Number of the first service.
         pub first_service: u8 = 0,
-        /// The weights of the services, if they are drawn by weight.
+        /// Weights of the services, if they are drawn by weight.
         pub service_weights: Vec<u32> = Vec::new(),
-        /// The group that its results belong to.
+        /// Group that the results belong to.
         pub group: u8 = 0,
-        /// When arrivals begin; the first flow starts a gap later.
+        /// Start of arrivals; the first flow starts a gap later.
         pub start: Span = Span::ZERO,
-        /// No flow starts at this time or later.
+        /// End of arrivals: no flow starts at this time or later.
         pub until: Option<Span> = None,
-        /// The number of flows. This or `until` must be given; what comes first ends the arrivals.
+        /// Number of flows. This or `until` must be given; the first to be reached ends the
+        /// arrivals.
         pub flows: Option<u64> = None,
     }
 }
 
-/// From here on a load is a percentage by mistake.
+/// Load from which on a percentage was meant.
 const NO_LOAD: Ratio = Ratio::whole(10);
 
-/// The random streams of a source.
+/// Random streams of a source.
 struct Streams {
     gaps: Rng,
     pairs: Rng,
@@ -93,15 +95,15 @@ impl Streams {
     }
 }
 
-/// The sizes of one service.
+/// Sizes of one service.
 struct Class {
     sampler: usize,
-    /// The part of its flows that are kept, in units of 2^−32.
+    /// Fraction of its flows that are kept, in units of 2^−32.
     kept: u64,
 }
 
 impl Config {
-    /// How many flows there would be in a network of `hosts`.
+    /// Number of flows in a network of `hosts`.
     pub(super) fn extent(&self, _: u32) -> Extent {
         Extent { flows: self.flows, field: "flows" }
     }
@@ -136,7 +138,7 @@ impl Config {
             let sampler = &samplers[classes[usize::from(service)].sampler];
             flows.push(Flow {
                 start: now,
-                // A flow without bytes would never be seen to end.
+                // A flow without bytes would never end.
                 bytes: sampler.draw(&mut streams.sizes).max(1),
                 src,
                 dst,
@@ -160,7 +162,8 @@ impl Config {
             return Err(ConfigError::out_of_range("load", self.load, allowed));
         }
         if self.load >= NO_LOAD {
-            let allowed = "below 10, as it is a part of the link's speed: 60 % is 0.6 or \"60%\"";
+            let allowed =
+                "below 10, because it is a fraction of the link's speed: 60 % is 0.6 or \"60%\"";
             return Err(ConfigError::out_of_range("load", self.load, allowed));
         }
         if self.flows.is_none() && self.until.is_none() {
@@ -179,7 +182,7 @@ impl Config {
         }
         match self.flows {
             Some(0) => {
-                let allowed = "at least 1; leave the source out if it sends nothing";
+                let allowed = "at least 1; omit a source that sends nothing";
                 Err(ConfigError::out_of_range("flows", 0, allowed))
             }
             Some(flows) if flows > MAX_FLOWS => {
@@ -206,7 +209,7 @@ impl Config {
         }
     }
 
-    /// What draws from each of `sizes`, and the means that the formula has for them.
+    /// Samplers of the `sizes`, and the means that the formula uses for them.
     fn samplers(&self) -> Result<(Vec<Sampler>, Vec<Mean>), ConfigError> {
         if self.sizes.is_empty() {
             let allowed = "at least one, such as web-search";
@@ -236,8 +239,8 @@ impl Config {
     }
 }
 
-/// The services' sizes, and the mean size over all flows. `shares` are the parts of the services
-/// among the pairs.
+/// Sizes of the services, and the mean size over all flows. `shares` are the fractions of the
+/// services among the pairs.
 fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, Mean) {
     let sampler = |service: u16| usize::from(services.number(service)) % means.len();
     let mean = |service: u16| means[sampler(service)];
@@ -249,21 +252,21 @@ fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, 
             .map(|part| part.unwrap_or(u128::MAX))
             .fold(0, u128::saturating_add);
         let whole: u64 = shares.iter().sum();
-        // The shares were rounded down, so that they may miss a little of the whole.
+        // The shares were rounded down, so that their sum may be slightly below the whole.
         let average = quotient(average, &[1 << 32], &[whole]).unwrap_or(u128::MAX);
         let classes = (0..services.count()).map(class).collect();
         return (classes, Mean::from_units(average));
     }
-    // Each pair has the same bytes, so that it has flows in inverse proportion to their mean. A
-    // pair drawn uniformly is therefore kept with a probability of smallest mean / its mean; the
-    // sum of these, weighted by share, is how many flows there are of the smallest mean's.
-    // Means in units of 2^−32 bytes; at most 2^82, as a size is at most 2^50.
+    // Each pair has the same bytes, so its number of flows is inversely proportional to their mean
+    // size. A pair drawn uniformly is therefore kept with the probability smallest mean / its mean;
+    // the sum of these, weighted by share, is the number of flows relative to the smallest mean.
+    // Means are in units of 2^−32 bytes; at most 2^82, because a size is at most 2^50.
     let fixed = |service| {
         let units = quotient(mean(service).units(), &[1 << 32], &[Mean::PER_BYTE]);
         units.unwrap_or(u128::MAX).clamp(1, 1 << 82)
     };
-    // Of services that no pair has, the mean does not matter. One that some pair has is always
-    // kept, so that a pair is soon found.
+    // The mean of a service that no pair has does not matter. A service that some pair has is
+    // always kept, so that a pair is found quickly.
     let used = all().filter(|&(_, &share)| share > 0);
     let smallest = used.map(|(service, _)| fixed(service)).min().unwrap_or(1);
     let class = |service| Class {
@@ -293,7 +296,7 @@ fn draw_pair(
         let (src, dst) = pairs.draw(&mut streams.pairs);
         let service = services.draw(src, dst, &mut streams.services);
         let kept = classes[usize::from(service)].kept;
-        // The stream of pairs is not asked where nothing is to be decided.
+        // The stream of pairs is not used if there is nothing to decide.
         if kept >= 1 << 32 || u64::from(streams.pairs.next_u32()) < kept {
             return (src, dst, service);
         }

@@ -5,7 +5,7 @@ use tidegate_units::{Bytes, Settings};
 use super::super::Published;
 use super::*;
 
-/// 8 racks of 16 hosts, or as many more as it takes.
+/// 8 racks of 16 hosts, or more if needed.
 fn env(hosts: u32, seed: u64) -> Env<'static> {
     Env { hosts, rack: &|host| host.0 / 16, seed, stream: 7 }
 }
@@ -18,7 +18,7 @@ fn ended(flows: u64) -> Config {
     Config { flows: Some(flows), ..Config::default() }
 }
 
-/// The time from the first flow to the last, per flow, in microseconds.
+/// Time from the first flow to the last, per flow, in microseconds.
 fn mean_gap(flows: &[Flow]) -> f64 {
     let last = flows.last().unwrap().start;
     let each = last.as_ps() / flows.len() as u64;
@@ -48,7 +48,7 @@ fn flows_arrive_at_the_rate_of_the_formula() {
         ..Published::TrafficGenerator.config()
     };
     check(&generator, 9, 16_156.0);
-    // 40 Gb/s at 60 %: 8 · 1 711 250 / 24e9 s, whatever the number of senders.
+    // 40 Gb/s at 60 %: 8 · 1 711 250 / 24e9 s, for any number of senders.
     let bottleneck = Config { flows: Some(count), ..Published::DiffEcnBottleneck.config() };
     check(&bottleneck, 41, 570.416_667);
     check(&bottleneck, 128, 570.416_667);
@@ -97,9 +97,9 @@ fn every_pair_of_tcns_simulations_carries_the_same_bytes() {
 }
 
 #[test]
-fn a_service_that_no_pair_has_does_not_slow_the_others_down() {
-    // Two hosts have two pairs: from 0 to 1 of service (2 · 2 + 1) mod 3 = 2, and from 1 to 0 of
-    // (1 · 2 + 2) mod 3 = 1. None is of service 0.
+fn a_service_without_pairs_does_not_slow_the_others() {
+    // Two hosts have two pairs: 0 to 1 has service (2 · 2 + 1) mod 3 = 2, and 1 to 0 has (1 · 2 +
+    // 2) mod 3 = 1. No pair has service 0.
     let config = Config {
         sizes: ["1B", "1GB", "1MB"].map(|text| Sizes::read(text).unwrap()).into(),
         assignment: Assignment::Pair,
@@ -143,8 +143,8 @@ fn seeds_reproduce_and_differ() {
 
 #[test]
 fn the_first_flows_never_change() {
-    // Worked out apart, with 60 decimal digits. A change here changes every result that anyone has:
-    // it needs a very good reason.
+    // Computed independently, with 60 decimal digits. A change here changes every result of every
+    // user: it needs a very good reason.
     let found: Vec<_> = flows(&ended(3), 128)
         .iter()
         .map(|flow| (flow.start.as_ps(), flow.src.0, flow.dst.0, flow.bytes))
@@ -163,13 +163,13 @@ fn another_load_keeps_pairs_and_sizes() {
     let double = Config { load: "1.2".parse().unwrap(), ..ended(200) };
     for (slow, fast) in flows(&ended(200), 128).iter().zip(flows(&double, 128)) {
         assert_eq!((slow.src, slow.dst, slow.bytes), (fast.src, fast.dst, fast.bytes));
-        // Half the time, but for the rounding of each gap.
+        // Half the time, except for the rounding of each gap.
         assert!((fast.start.as_ps() * 2).abs_diff(slow.start.as_ps()) < 400);
     }
 }
 
 #[test]
-fn arrivals_end_at_what_comes_first() {
+fn arrivals_end_at_flows_or_until_whichever_is_first() {
     let both = Config {
         start: Span::from_ms(1),
         until: Some(Span::from_ms(3)),
@@ -186,7 +186,7 @@ fn arrivals_end_at_what_comes_first() {
 }
 
 #[test]
-fn a_load_without_an_end_or_a_sense_is_refused() {
+fn a_load_without_an_end_or_meaning_is_refused() {
     for (settings, named) in [
         (&[][..], "flows"),
         (&[("load", "1.01")], "load"),
@@ -202,7 +202,7 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
         (&[("flows", "5"), ("sizes", "")], "sizes"),
         (&[("flows", "5"), ("pattern", "all-to-one")], "to"),
         (&[("flows", "5"), ("mss", "0")], "mss"),
-        // 14 000 s apart, of which 213 days have some 1300.
+        // 14 000 s apart, so that 213 days hold some 1300.
         (&[("flows", "100000"), ("link", "1Mbps"), ("load", "0.001"), ("from", "0")], "flows"),
     ] {
         let mut config = Config::default();
@@ -214,14 +214,14 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
             other => panic!("{settings:?}: {other:?}"),
         }
     }
-    // Ten times the link is a percentage by mistake; nine times is an overload that ends.
+    // Ten times the link is a percentage by mistake; nine times is an overload with an end.
     let nine = Config { load: "9".parse().unwrap(), ..ended(5) };
     assert_eq!(flows(&nine, 128).len(), 5);
 }
 
 #[test]
-fn a_load_is_that_of_the_receiver_if_there_is_one_and_of_the_senders_otherwise() {
-    // 8 · 1 711 250 / 6e9 s = 2281.7 µs at one link, whatever the pattern is called.
+fn a_load_refers_to_a_single_receiver_and_otherwise_to_the_senders() {
+    // 8 · 1 711 250 / 6e9 s = 2281.7 µs at one link, for any pattern.
     let gap = |from: &str, to: &str, pattern: Pattern| {
         let config = Config {
             from: Hosts::read(from).unwrap(),

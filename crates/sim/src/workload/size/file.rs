@@ -9,9 +9,9 @@ const ROW: &str = "two columns, a size in bytes and the probability of at most t
                    such as `10000 0.15` or `10000, 0.15`";
 
 impl Distribution {
-    /// Reads a table of two columns, `size cdf` or `size, cdf`; `#` begins a comment. Sizes are
-    /// whole bytes. Neither column may fall, and the last probability is 1. Digits of a probability
-    /// beyond the 18th decimal are rounded.
+    /// Reads a table of two columns, `size cdf` or `size, cdf`; `#` starts a comment. Sizes are
+    /// whole bytes. Neither column may fall, and the last probability is 1. Probabilities are
+    /// rounded to 18 decimals.
     ///
     /// ```
     /// use tidegate_sim::workload::Distribution;
@@ -22,7 +22,7 @@ impl Distribution {
     /// assert_eq!(sampler.linear_mean().millibytes(), 3_750_000);
     ///
     /// let error = Distribution::parse("0 0\n500 0.7\n600 0.6\n700 1").unwrap_err();
-    /// assert_eq!(error.to_string(), "line 3, cdf: `0.6` is below that of the line before; \
+    /// assert_eq!(error.to_string(), "line 3, cdf: `0.6` is below the value on the previous line; \
     ///     accepted: a probability that does not fall from line to line: at least 0.7");
     /// ```
     pub fn parse(text: &str) -> Result<Self, LineError> {
@@ -74,7 +74,7 @@ impl Distribution {
                 let accepted = "1 on the last line, at the largest size";
                 Err(at_the_end(CDF, cdf, Fault::NotOne, accepted))
             }
-            // Sizes do not fall, so that the last is the largest of all.
+            // Sizes do not fall, so the last is the largest.
             Some(knot) if knot.size == 0 => {
                 let accepted = "at least one size above 0";
                 Err(at_the_end(SIZE, "0", Fault::Zero, accepted))
@@ -84,7 +84,7 @@ impl Distribution {
     }
 }
 
-/// The two columns of a row, if it has two.
+/// The two columns of a row, if it has exactly two.
 pub(super) fn columns(row: &str) -> Option<(&str, &str)> {
     let (first, second) = row.split_once(',').or_else(|| row.split_once(char::is_whitespace))?;
     let (first, second) = (first.trim(), second.trim());
@@ -92,12 +92,12 @@ pub(super) fn columns(row: &str) -> Option<(&str, &str)> {
     (one(first) && one(second)).then_some((first, second))
 }
 
-/// The probability in the second column.
+/// Probability in the second column.
 pub(super) fn probability(line: u32, text: &str) -> Result<u64, LineError> {
     let cdf = scaled(text, 18).and_then(|cdf| match cdf {
         0..=ONE => Ok(cdf),
         _ => Err(Fault::TooLarge),
     });
-    let accepted = "a probability from 0 to 1; divide per cents by 100";
+    let accepted = "a probability from 0 to 1; divide percentages by 100";
     cdf.map_err(|fault| LineError::new(line, CDF, text, fault, accepted))
 }

@@ -1,4 +1,4 @@
-//! Gaps between arrivals as a setting: a table of times, drawn from as sizes are.
+//! Gaps between arrivals as a setting: a table of times, drawn from like sizes.
 
 use std::fmt::Write;
 
@@ -8,12 +8,13 @@ use super::file::{CDF, columns, probability};
 use super::{Distribution, Knot, LARGEST, ONE, Rounding, Sampler, Unit};
 use crate::workload::text::{Fault, LineError, lines};
 
-/// The distribution of gaps between arrivals: knots of time and probability, and straight lines
-/// between them. `0us 0.5; 10ms 0.8; 1s 1` has half of all flows start at once with the one before.
+/// Distribution of gaps between arrivals: knots of time and probability, with straight lines
+/// between them. In `0us 0.5; 10ms 0.8; 1s 1`, half of all flows start together with the previous
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gaps(Distribution);
 
-const ACCEPTED: &str = "a table of times and the probability of at most that gap, which ends at 1, \
+const ACCEPTED: &str = "a table of times and the probability of at most that gap, ending at 1, \
                         such as `0us 0.5; 10ms 0.8; 1s 1`";
 const GAP: &str = "gap";
 const ROW: &str = "two columns, a time with its unit and the probability of at most that gap, such as \
@@ -26,7 +27,7 @@ impl Gaps {
         Self(Distribution { knots: vec![knot(0), knot(ONE)], unit: Unit::Bytes })
     }
 
-    /// Reads a table of two columns, `gap cdf` or `gap, cdf`; `#` begins a comment. Neither column
+    /// Reads a table of two columns, `gap cdf` or `gap, cdf`; `#` starts a comment. Neither column
     /// may fall, the last probability is 1, and no gap is longer than 1000 s.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         let mut knots: Vec<Knot> = Vec::new();
@@ -70,9 +71,10 @@ impl Gaps {
         }
     }
 
-    /// What draws from it.
+    /// Sampler of the gaps.
     pub(in crate::workload) fn sampler(&self) -> Result<GapSampler, ConfigError> {
-        // Draws below the first knot have its gap: half of the flows may come with the one before.
+        // Draws below the first knot get its gap: half of the flows may start with the previous
+        // one.
         let mut knots = self.0.knots.clone();
         if let Some(&first) = knots.first().filter(|first| first.cdf > 0) {
             knots.insert(0, Knot { cdf: 0, ..first });
@@ -91,7 +93,7 @@ pub(in crate::workload) struct GapSampler {
 }
 
 impl GapSampler {
-    /// A gap at random, in whole picoseconds.
+    /// Draws a gap in whole picoseconds.
     pub(in crate::workload) fn draw(&self, rng: &mut Rng) -> Span {
         Span::from_ps(self.sampler.draw(rng).max(self.first))
     }
@@ -114,7 +116,7 @@ impl Setting for Gaps {
         let mut text = String::new();
         for Knot { size, cdf } in &self.0.knots {
             let separator = if text.is_empty() { "" } else { "; " };
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(
                 text,
                 "{separator}{} {}",
@@ -147,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_are_no_distribution_are_refused_with_their_line() {
+    fn invalid_tables_are_refused_with_their_line() {
         for (text, error) in [
             (
                 "0us 0\n1ms 0.9",

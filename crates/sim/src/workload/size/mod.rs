@@ -1,8 +1,8 @@
 //! Flow sizes: distributions as tables, and the rules by which the papers' programs draw from them.
 //!
-//! A table has knots (size, cumulative probability) with straight lines between them. What a
-//! program makes of the point that it finds on the line differs, see [`Rounding`]. Everything here
-//! is whole numbers: probabilities in units of 10^−18.
+//! A table has knots (size, cumulative probability) with straight lines between them. Programs
+//! differ in how they turn a point on a line into a size, see [`Rounding`]. All computations use
+//! whole numbers: probabilities are in units of 10^−18.
 
 mod file;
 mod gaps;
@@ -18,23 +18,23 @@ use tidegate_units::{ConfigError, Rng, choices};
 use super::draw::below;
 use super::exact::quotient;
 
-/// The probability 1, in units of 10^−18.
+/// Probability 1, in units of 10^−18.
 const ONE: u64 = 1_000_000_000_000_000_000;
 
-/// The largest size of a flow in a distribution: a petabyte.
+/// Largest size of a flow in a distribution: a petabyte.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 choices! {
-    /// How the point on the line between two knots becomes a size.
+    /// Rule by which the point on the line between two knots becomes a size.
     ///
-    /// With a first knot above probability 0, the rules that round up give its size to all draws
-    /// below it (ns-2), the one that cuts off draws a line to it from zero (TrafficGenerator).
+    /// If the first knot is above probability 0, the rules that round up give its size to all draws
+    /// below it (ns-2); the rule that truncates draws a line to it from zero (TrafficGenerator).
     pub enum Rounding {
         /// Up to whole bytes, at least 2: BCC's simulations.
         CeilBytes = "ceil-bytes",
         /// Up to whole packets: TCN's simulations. A size is a multiple of a packet's payload.
         CeilPackets = "ceil-packets",
-        /// Down to whole bytes: TrafficGenerator and ECN♯'s simulations. A size of 0 can come out.
+        /// Down to whole bytes: TrafficGenerator and ECN♯'s simulations. The result may be 0.
         TruncBytes = "trunc-bytes",
     }
 }
@@ -42,20 +42,20 @@ choices! {
 /// A point of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Knot {
-    /// In bytes or packets.
+    /// Size in bytes or packets.
     size: u64,
-    /// The probability of at most this size.
+    /// Probability of at most this size.
     cdf: u64,
 }
 
-/// What the sizes of a table count.
+/// Unit of a table's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Bytes,
     Packets,
 }
 
-/// A distribution of flow sizes: knots, and straight lines between them.
+/// A distribution of flow sizes: knots with straight lines between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     knots: Vec<Knot>,
@@ -63,8 +63,8 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Makes it ready to draw sizes in bytes. Without `rounding` the rule is that of the papers for
-    /// such tables: whole packets for a table of packets, whole bytes for one of bytes.
+    /// Creates a sampler of sizes in bytes. Without `rounding`, uses the papers' rule for such
+    /// tables: whole packets for a table of packets, whole bytes for a table of bytes.
     pub fn sampler(&self, rounding: Option<Rounding>, mss: u32) -> Result<Sampler, ConfigError> {
         if !(1..=65_535).contains(&mss) {
             return Err(ConfigError::out_of_range("mss", mss, "1 to 65535"));
@@ -94,7 +94,7 @@ impl Distribution {
 /// Draws flow sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// With sizes in bytes.
+    /// Knots with sizes in bytes.
     knots: Vec<Knot>,
     rounding: Rounding,
     /// Sizes are multiples of this.
@@ -102,19 +102,19 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A size at random.
+    /// Draws a size.
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         self.at(below(rng, ONE))
     }
 
-    /// The size at the cumulative probability `part` / `whole`, which is rounded down to 10^−18.
+    /// Size at the cumulative probability `part` / `whole`, which is rounded down to 10^−18.
     pub fn quantile(&self, part: u32, whole: u32) -> u64 {
         let whole = u128::from(whole.max(1));
         let u = u128::from(ONE) * u128::from(part).min(whole) / whole;
         self.at(u as u64)
     }
 
-    /// The average of the sizes that are drawn.
+    /// Mean of the drawn sizes.
     pub fn mean(&self) -> Mean {
         self.average(|from, to| match to - from {
             0 => (2 * u128::from(self.round(to.into(), 1)), 1),
@@ -122,23 +122,23 @@ impl Sampler {
         })
     }
 
-    /// The average of the points on the lines, before rounding: what the papers' programs put into
-    /// their formulas.
+    /// Mean of the points on the lines, before rounding, as used in the formulas of the papers'
+    /// programs.
     pub fn linear_mean(&self) -> Mean {
         self.average(|from, to| (u128::from(from) + u128::from(to), 1))
     }
 
-    /// The size at the cumulative probability `u`.
+    /// Size at the cumulative probability `u`.
     fn at(&self, u: u64) -> u64 {
         let i = self.knots.partition_point(|knot| knot.cdf < u);
-        // A table ends at 1, so there always is such a knot.
+        // A table ends at 1, so such a knot always exists.
         let Some(&end) = self.knots.get(i) else {
             return 0;
         };
         let begin = match i.checked_sub(1) {
             Some(before) => self.knots[before],
             None if self.rounding != Rounding::TruncBytes => return self.round(end.size.into(), 1),
-            // Two points at the same probability: the middle of both.
+            // Two points at the same probability: their middle.
             None if end.cdf == 0 => return self.round(end.size.into(), 2),
             None => Knot { size: 0, cdf: 0 },
         };
@@ -147,9 +147,9 @@ impl Sampler {
         self.round(u128::from(begin.size) * width + along, width)
     }
 
-    /// The size that `numerator / denominator` bytes become.
+    /// Rounded size for `numerator / denominator` bytes.
     fn round(&self, numerator: u128, denominator: u128) -> u64 {
-        // Sizes end at `LARGEST`, so that none of this comes near 64 bits.
+        // Sizes end at `LARGEST`, so that no value comes near 64 bits.
         match self.rounding {
             Rounding::CeilBytes => numerator.div_ceil(denominator).max(2) as u64,
             Rounding::CeilPackets => {
@@ -160,11 +160,11 @@ impl Sampler {
         }
     }
 
-    /// The sum over all lines of their probability times the size that `average` gives for them, as
-    /// the double of it and what to divide that by.
+    /// Sum over all lines of their probability times the mean size that `average` gives for them,
+    /// as twice the sum and a divisor.
     fn average(&self, average: impl Fn(u64, u64) -> (u128, u64)) -> Mean {
         let mut begin = match self.knots.first() {
-            // Draws below the first knot have its size, or lie on a line from zero.
+            // Draws below the first knot have its size, or are on a line from zero.
             Some(first) if self.rounding != Rounding::TruncBytes => Knot { cdf: 0, ..*first },
             _ => Knot { size: 0, cdf: 0 },
         };
@@ -172,14 +172,14 @@ impl Sampler {
         for &end in &self.knots {
             let (twice, divisor) = average(begin.size, end.size);
             let part = quotient(twice, &[end.cdf - begin.cdf], &[divisor]);
-            // Twice a petabyte, times 10^18, is far from the end of 128 bits.
+            // Twice a petabyte, times 10^18, is far below the range of 128 bits.
             sum += part.unwrap_or(0);
             begin = end;
         }
         Mean(sum)
     }
 
-    /// The area below the steps that rounding makes, from 0 to `size`.
+    /// Area below the rounding steps from 0 to `size`.
     fn area(&self, size: u64) -> u128 {
         let step = u128::from(self.step);
         let size = u128::from(size);
@@ -198,7 +198,7 @@ impl Sampler {
 pub struct Mean(u128);
 
 impl Mean {
-    /// How many units make a byte.
+    /// Number of units per byte.
     pub(super) const PER_BYTE: u64 = 2 * ONE;
 
     /// A whole number of bytes.

@@ -1,4 +1,4 @@
-//! Flow sizes as a setting: a published table by name, one size, a range, or a table written out.
+//! Flow sizes as a setting: a published table by name, one size, a range, or an inline table.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use tidegate_units::{Bytes, Form, ParseError, Setting};
 
 use super::{Distribution, Knot, LARGEST, ONE, Table, Unit};
 
-/// The sizes of flows.
+/// Sizes of flows.
 ///
 /// | text | meaning |
 /// |---|---|
@@ -18,9 +18,9 @@ use super::{Distribution, Knot, LARGEST, ONE, Table, Unit};
 pub enum Sizes {
     /// A user's own distribution.
     Own(Distribution),
-    /// A published one.
+    /// A published distribution.
     Published(Table),
-    /// Uniform between two sizes; all alike if they are equal.
+    /// Uniform between two sizes; constant if they are equal.
     Uniform(Bytes, Bytes),
 }
 
@@ -29,7 +29,7 @@ const ACCEPTED: &str = "a table (web-search, data-mining, hadoop, cache, or one 
                         written out such as `0 0; 10000 0.15; 30000 1`";
 
 impl Sizes {
-    /// All flows of the same size.
+    /// The same size for all flows.
     pub const fn fixed(bytes: Bytes) -> Self {
         Self::Uniform(bytes, bytes)
     }
@@ -77,7 +77,7 @@ impl Setting for Sizes {
                 let mut text = String::new();
                 for Knot { size, cdf } in &distribution.knots {
                     let separator = if text.is_empty() { "" } else { "; " };
-                    // Writing to a string does not fail.
+                    // Writing to a string cannot fail.
                     let _ = write!(text, "{separator}{size} {}", probability(*cdf));
                 }
                 text
@@ -89,7 +89,7 @@ impl Setting for Sizes {
     }
 }
 
-/// A probability as a decimal number.
+/// Formats a probability as a decimal number.
 pub(super) fn probability(cdf: u64) -> String {
     let (whole, rest) = (cdf / ONE, cdf % ONE);
     let decimals = format!("{whole}.{rest:018}");

@@ -1,9 +1,9 @@
-//! The published distributions of flow sizes.
+//! Published distributions of flow sizes.
 //!
-//! Byte tables are those of TrafficGenerator's and BCC's published files; the same numbers are in
-//! ECN♯'s. Packet tables are those of TCN's simulations: the byte tables divided by 1500 and cut
-//! off, except that data mining reaches 66 667 packets at 0.99, where the byte table has 100 MB at
-//! 0.98. A first knot that is repeated makes many flows of exactly that size.
+//! Byte tables are from TrafficGenerator's and BCC's published files; ECN♯'s have the same numbers.
+//! Packet tables are from TCN's simulations: the byte tables divided by 1500 and truncated, except
+//! that data mining reaches 66 667 packets at 0.99, where the byte table has 100 MB at 0.98. A
+//! repeated first knot makes many flows of exactly that size.
 
 use tidegate_units::choices;
 
@@ -20,8 +20,8 @@ choices! {
         DataMining = "data-mining",
         /// Data mining in packets, from TCN's simulations.
         DataMiningPackets = "data-mining-packets",
-        /// Hadoop in bytes, from its packet table. With 1460 bytes a packet, as no byte table was
-        /// published with these papers.
+        /// Hadoop in bytes, from its packet table with 1460 bytes a packet, because no byte table
+        /// was published with these papers.
         Hadoop = "hadoop",
         /// Hadoop in packets, from TCN's simulations. Roy et al., SIGCOMM 2015.
         HadoopPackets = "hadoop-packets",
@@ -32,7 +32,7 @@ choices! {
     }
 }
 
-/// (size, cumulative probability in per cent)
+/// (size, cumulative probability in percent)
 type Knots = &'static [(u64, u8)];
 
 const CACHE: Knots = &[
@@ -164,8 +164,8 @@ impl Table {
         Distribution { knots: knots.iter().map(knot).collect(), unit }
     }
 
-    /// The mean in payload bytes that TCN's published script has in its formula instead of the
-    /// table's own: 0.3 % above it.
+    /// Mean in payload bytes that TCN's published script uses in its formula instead of the table's
+    /// own: 0.3 % above it.
     pub(crate) const fn script_mean(self) -> Option<u64> {
         match self {
             Self::CachePackets => Some(913_703),

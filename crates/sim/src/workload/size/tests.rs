@@ -8,7 +8,7 @@ fn sampler(table: Table, rounding: Rounding) -> Sampler {
     distribution.sampler(Some(rounding), 1460).unwrap()
 }
 
-/// The size at `u` in 10^−18, from decimals such as 0.15.
+/// Size at `u` in 10^−18, from decimals such as 0.15.
 fn at(sampler: &Sampler, u: &str) -> u64 {
     sampler.at(crate::workload::text::scaled(u, 18).unwrap())
 }
@@ -21,7 +21,7 @@ fn check(table: Table, rounding: Rounding, points: &[(&str, u64)]) {
 }
 
 #[test]
-fn web_search_bytes_are_sampled_as_worked_by_hand() {
+fn web_search_bytes_agree_with_values_worked_by_hand() {
     let samples = |ends: [u64; 8]| {
         let us = ["0", "0.15", "0.075", "0.175", "0.565", "0.985", "0.00001", "0.5300001"];
         us.into_iter().zip(ends).collect::<Vec<_>>()
@@ -39,7 +39,7 @@ fn web_search_bytes_are_sampled_as_worked_by_hand() {
 }
 
 #[test]
-fn data_mining_bytes_are_sampled_as_worked_by_hand() {
+fn data_mining_bytes_agree_with_values_worked_by_hand() {
     check(
         Table::DataMining,
         Rounding::TruncBytes,
@@ -64,7 +64,7 @@ fn data_mining_bytes_are_sampled_as_worked_by_hand() {
 }
 
 #[test]
-fn cache_bytes_are_sampled_as_worked_by_hand() {
+fn cache_bytes_agree_with_values_worked_by_hand() {
     let common = [
         ("0.175", 1_000),
         ("0.35", 1_500),
@@ -76,17 +76,17 @@ fn cache_bytes_are_sampled_as_worked_by_hand() {
     check(Table::Cache, Rounding::CeilBytes, &common);
     check(Table::Cache, Rounding::TruncBytes, &common);
     check(Table::Cache, Rounding::CeilBytes, &[("0", 500)]);
-    // At probability zero this rule takes the middle between nothing and the first knot.
+    // At probability zero this rule takes the middle between zero and the first knot.
     check(Table::Cache, Rounding::TruncBytes, &[("0", 250)]);
 }
 
 #[test]
-fn packet_tables_are_sampled_as_worked_by_hand() {
+fn packet_tables_agree_with_values_worked_by_hand() {
     let packets = |table, samples: &[(&str, u64)]| {
         let bytes: Vec<_> = samples.iter().map(|&(u, p)| (u, p * 1460)).collect();
         check(table, Rounding::CeilPackets, &bytes);
     };
-    // An atom up to the second knot, then up: 6 + 7 · 0.1 = 6.7, so 7.
+    // A jump up to the second knot, then up: 6 + 7 · 0.1 = 6.7, so 7.
     packets(
         Table::WebSearchPackets,
         &[
@@ -111,7 +111,7 @@ fn packet_tables_are_sampled_as_worked_by_hand() {
             ("0.995", 366_667),
         ],
     );
-    // 1 + 23 · 0.5 = 12.5; 33 in all of 0.3 to 0.4; 667 to 6667 in one per cent.
+    // 1 + 23 · 0.5 = 12.5; 33 in all of 0.3 to 0.4; 667 to 6667 in one percent.
     packets(
         Table::HadoopPackets,
         &[("0.05", 13), ("0.3", 33), ("0.35", 33), ("0.4", 33), ("0.965", 3_667), ("0.98", 36_667)],
@@ -157,7 +157,7 @@ fn linear_means_are_exact() {
 }
 
 #[test]
-fn means_of_what_is_drawn_are_exact() {
+fn means_of_drawn_sizes_are_exact() {
     for (table, hundredths_of_packets, payload) in [
         (Table::WebSearchPackets, 114_141, 1_666_451),
         (Table::DataMiningPackets, 511_685, 7_470_601),
@@ -165,12 +165,12 @@ fn means_of_what_is_drawn_are_exact() {
         (Table::CachePackets, 62_409, 911_164),
     ] {
         let mean = sampler(table, Rounding::CeilPackets).mean().millibytes();
-        // The published figures are cut or rounded to two decimals.
+        // The published figures are truncated or rounded to two decimals.
         let hundredths = (mean + 7_300) / 14_600;
         assert!(hundredths.abs_diff(hundredths_of_packets) <= 1, "{table:?} {hundredths}");
         assert_eq!((mean + 500) / 1000, payload, "{table:?}");
     }
-    // Half a byte more or less than on the lines; below 2 bytes, where 1/10 000 of 15 % lie, one
+    // Half a byte more or less than on the lines; below 2 bytes, where 1/10 000 of 15 % are, one
     // more: 15e-6.
     let mean = |rounding| sampler(Table::WebSearch, rounding).mean();
     assert_eq!(mean(Rounding::CeilBytes).millibytes(), 1_711_250_500);
@@ -189,7 +189,7 @@ fn means_agree_with_an_average_over_the_whole_range() {
                 (0..parts).map(|i| u128::from(sampler.quantile(2 * i + 1, 2 * parts))).sum();
             let average = sum * 1_000 / u128::from(parts);
             let exact = sampler.mean().millibytes();
-            // Lines are hit exactly by the midpoints of their parts; the steps of rounding are not.
+            // The midpoints of the parts are exact for lines, but not for the steps of rounding.
             let error = average.abs_diff(exact);
             assert!(error * 100_000 < exact, "{table:?} {rounding:?}: {average} {exact}");
         }
@@ -229,7 +229,7 @@ fn draws_follow_the_distribution() {
         assert!((count / 1e5 - share).abs() < 0.0064, "{size}: {count}");
     }
     let mean = draws.iter().sum::<u64>() / 100_000;
-    // The standard deviation of a size is 3.8 MB, so that of this mean 12 KB.
+    // The standard deviation of a size is 3.8 MB, so the mean's is 12 KB.
     assert!(mean.abs_diff(1_711_250) < 48_000, "{mean}");
 }
 
@@ -261,7 +261,7 @@ fn a_bad_table_names_line_column_and_fault() {
     let error = Distribution::parse("0 0\n10000 15").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 2, cdf: `15` is too large; accepted: a probability from 0 to 1; divide per cents by 100"
+        "line 2, cdf: `15` is too large; accepted: a probability from 0 to 1; divide percentages by 100"
     );
 }
 
@@ -295,7 +295,7 @@ fn sizes_are_settings_that_read_back() {
 }
 
 #[test]
-fn a_packet_must_have_a_size_that_packets_have() {
+fn a_packet_size_is_1_to_65535_bytes() {
     let table = Table::WebSearchPackets.distribution();
     for mss in [0, 65_536] {
         let error = table.sampler(None, mss).unwrap_err();
