@@ -1,5 +1,4 @@
-//! Flow completion times by the definitions that papers and their scripts use, and against the
-//! ideal.
+//! Flow completion times by the definitions of papers and their scripts, and relative to the ideal.
 
 use tidegate_units::{ConfigError, Span, choices};
 
@@ -13,16 +12,16 @@ use crate::run::Outcome;
 use crate::setup::{Setup, Transport, Way};
 
 choices! {
-    /// What counts as small and large, when a flow is complete, and what its 99th percentile is. No
-    /// two published evaluations agree on all of them.
+    /// Definition of small and large flows, of the completion of a flow, and of the 99th
+    /// percentile. No two published evaluations agree on all of them.
     pub enum Convention {
         /// BCC's script: below 100 KiB, from 10 MiB on; until the sender has the last ACK.
         BccScript = "bcc-script",
         /// The text of ECN♯ and DiffECN: below 100 KB, above 10 MB; until the last byte arrives.
         EcnSharpPaper = "ecn-sharp-paper",
-        /// ECN♯'s script: below 100 KB, above 10 MB, counted in what was sent with headers of 52
-        /// bytes and repetitions; until the last byte arrives. The script also counts flows that
-        /// did not finish; here they are left out.
+        /// ECN♯'s script: below 100 KB, above 10 MB, counting all bytes sent with headers of 52
+        /// bytes and retransmissions; until the last byte arrives. The script also counts
+        /// unfinished flows; here they are excluded.
         EcnSharpScript = "ecn-sharp-script",
         /// The text of TCN and BCC: up to 100 KB, above 10 MB; until the last byte arrives.
         TcnPaper = "tcn-paper",
@@ -34,22 +33,22 @@ choices! {
     }
 }
 
-/// A flow's size, as results are grouped by it.
+/// Size class of a flow, by which results are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeClass {
-    /// Those that latency decides.
+    /// Flows dominated by latency.
     Small,
-    /// Those between.
+    /// Flows in between.
     Medium,
-    /// Those that throughput decides.
+    /// Flows dominated by throughput.
     Large,
 }
 
-/// Headers of a packet in ns-3 with TCP timestamps, which ECN♯'s script counts.
+/// Headers of a packet in ns-3 with TCP timestamps, as counted by ECN♯'s script.
 const NS3_HEADERS: u64 = 52;
 
 impl Convention {
-    /// The class of a flow that is cut into packets in this way.
+    /// Class of a flow divided into packets with `framing`.
     pub fn class(self, flow: &Flow, result: &FlowResult, framing: Framing) -> SizeClass {
         let bytes = if self == Self::EcnSharpScript {
             let again = u64::from(result.retransmissions);
@@ -63,13 +62,13 @@ impl Convention {
         self.class_of(bytes)
     }
 
-    /// The class of a flow that counts as so many bytes.
+    /// Class of a flow that counts as `bytes`.
     pub const fn class_of(self, bytes: u64) -> SizeClass {
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
         const KB: u64 = 1_000;
         const MB: u64 = 1_000_000;
-        // The largest small flow and the smallest large one.
+        // The largest small flow and the smallest large flow.
         let (small, large) = match self {
             Self::BccScript | Self::TrafficGenerator => (100 * KIB - 1, 10 * MIB),
             Self::EcnSharpPaper | Self::EcnSharpScript => (100 * KB - 1, 10 * MB + 1),
@@ -85,7 +84,7 @@ impl Convention {
         }
     }
 
-    /// The class of each flow of a run, in the order of the flows.
+    /// Class of each flow of a run, in the order of the flows.
     pub fn classes(self, setup: &Setup, outcome: &Outcome) -> Result<Vec<SizeClass>, ConfigError> {
         let framings = framings(setup)?;
         let flows = setup.flows.iter().zip(&outcome.flows);
@@ -94,7 +93,7 @@ impl Convention {
             .collect())
     }
 
-    /// A flow's completion time; `None` if it did not finish.
+    /// Completion time of a flow; `None` if it did not finish.
     pub fn time(self, flow: &Flow, result: &FlowResult) -> Option<Span> {
         match self {
             Self::BccScript | Self::TcnScript => result.acknowledged(flow),
@@ -106,17 +105,16 @@ impl Convention {
     }
 }
 
-/// The completion times of some flows.
+/// Completion times of a set of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completions {
-    /// Those that finished, in rising order.
+    /// Times of finished flows, ascending.
     times: Vec<Span>,
     unfinished: usize,
 }
 
 impl Completions {
-    /// The completion times of the flows that `wanted` accepts, such as those of a group or a
-    /// class.
+    /// Completion times of the flows that `wanted` accepts, such as a group or a class.
     pub fn new(
         setup: &Setup,
         outcome: &Outcome,
@@ -138,23 +136,23 @@ impl Completions {
         Ok(Self { times, unfinished })
     }
 
-    /// The times in rising order.
+    /// Times, ascending.
     pub fn times(&self) -> &[Span] {
         &self.times
     }
 
-    /// Flows that did not finish, which have no time.
+    /// Number of unfinished flows, which have no time.
     pub const fn unfinished(&self) -> usize {
         self.unfinished
     }
 
-    /// The mean time in picoseconds; `None` if no flow finished.
+    /// Mean time in picoseconds; `None` if no flow finished.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(self.times.iter().map(|time| time.as_ps()))
     }
 }
 
-/// What flows would take if each were alone in the network and nothing made its sender wait.
+/// Ideal completion times: each flow alone in the network, with a sender that never waits.
 #[derive(Debug)]
 pub struct Ideals<'a> {
     setup: &'a Setup,
@@ -163,15 +161,15 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// For the flows of a setup.
+    /// Creates the ideals of a setup's flows.
     pub fn new(setup: &'a Setup) -> Result<Self, ConfigError> {
         Ok(Self { routes: setup.routes()?, framings: framings(setup)?, setup })
     }
 
-    /// From the first bit of a flow leaving to its last bit arriving, with the delay of the
-    /// receiver's host. The handshake and the speed of the application are not in it, and the
-    /// flow's path is the one of a connection of its own. `None` if there is no such flow or it has
-    /// no end.
+    /// Time from the first bit of a flow leaving to its last bit arriving, with the delay of the
+    /// receiver's host. The handshake and the application's rate are not included, and the path is
+    /// that of a connection used by this flow alone. `None` if the flow does not exist or has no
+    /// end.
     pub fn time(&self, flow: u32) -> Option<Span> {
         let number = flow;
         let flow = self.setup.flows.get(number as usize)?;
@@ -184,8 +182,8 @@ impl<'a> Ideals<'a> {
         Some(sending + hosts::host_delay(&self.setup.host_delay, self.setup.seed, number as usize))
     }
 
-    /// How many times as long as in an empty network a flow took until its last byte arrived;
-    /// `None` if it did not finish.
+    /// Slowdown: completion time of a flow relative to an empty network, until its last byte
+    /// arrived; `None` if it did not finish.
     pub fn slowdown(&self, outcome: &Outcome, flow: u32) -> Option<f64> {
         let result = outcome.flows.get(flow as usize)?;
         let took = result.completion(&self.setup.flows[flow as usize])?;
@@ -194,7 +192,7 @@ impl<'a> Ideals<'a> {
     }
 }
 
-/// How each transport cuts flows into packets.
+/// Division of flows into packets by each transport.
 fn framings(setup: &Setup) -> Result<Vec<Framing>, ConfigError> {
     let framing = |transport: &Transport| {
         let payload = match transport {
@@ -211,7 +209,7 @@ fn framings(setup: &Setup) -> Result<Vec<Framing>, ConfigError> {
     setup.transports.iter().map(framing).collect()
 }
 
-/// The framing of a flow: that of its group, or the last.
+/// Framing of a flow: of its group's transport, or the last.
 fn of_group(framings: &[Framing], flow: &Flow) -> Framing {
     framings[usize::from(flow.group).min(framings.len() - 1)]
 }
@@ -245,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_convention_draws_its_own_lines() {
+    fn every_convention_has_its_own_class_limits() {
         use SizeClass::{Large, Medium, Small};
         let framing = Framing::new(1_000, 40).unwrap();
         let class = |convention: Convention, bytes| {
@@ -255,9 +253,9 @@ mod tests {
         let lines = [
             (Convention::BccScript, 102_399, 10_485_760),
             (Convention::EcnSharpPaper, 99_999, 10_000_001),
-            // 95 packets and 52 · 95 = 4,940 bytes of headers make 99,940 of 95,000 bytes; a byte
-            // more takes another packet and stays small with 95,001 + 96 · 52 = 99,993, seven do
-            // not. 9,505 · 52 + 9,505,000 = 9,999,260; 9,505,689 + 9,506 · 52 = 10,000,001.
+            // 95 packets and 52 · 95 = 4,940 bytes of headers make 99,940 of 95,000 bytes; one byte
+            // more needs another packet and stays small with 95,001 + 96 · 52 = 99,993, seven bytes
+            // more do not. 9,505 · 52 + 9,505,000 = 9,999,260; 9,505,689 + 9,506 · 52 = 10,000,001.
             (Convention::EcnSharpScript, 95_007, 9_505_689),
             (Convention::TcnPaper, 100_000, 10_000_001),
             (Convention::TcnScript, 102_399, 10_485_761),
@@ -267,7 +265,7 @@ mod tests {
             let found = [1, small, small + 1, large - 1, large].map(|b| class(convention, b));
             assert_eq!(found, [Small, Small, Medium, Medium, Large], "{convention:?}");
         }
-        // Ten packets sent again are 10,520 bytes more.
+        // Ten retransmitted packets are 10,520 bytes more.
         let again = FlowResult { retransmissions: 10, ..FlowResult::PENDING };
         let script = Convention::EcnSharpScript;
         assert_eq!(script.class(&flow(90_000), &again, framing), Medium);
@@ -275,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_senders_wait_for_the_last_ack() {
+    fn sender_side_scripts_wait_for_the_last_ack() {
         let result = FlowResult {
             received_at: Time::from_us(30),
             acked_at: Time::from_us(50),

@@ -1,4 +1,4 @@
-//! What a flow received in the window.
+//! Bytes that a flow received in the window.
 
 use tidegate_units::{Rate, Span, Time};
 
@@ -9,19 +9,19 @@ use crate::flow::Flow;
 use crate::hosts::{ENDLESS, Hosts};
 use crate::packet::{EndId, Side};
 
-/// What was observed of a flow in the window.
+/// Observations of a flow in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedFlow {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: u32,
-    /// Bytes that its receiver got in order.
+    /// Bytes that the receiver got in order.
     pub received: u64,
-    /// How much of the window lay between the flow's start and its last byte.
+    /// Length of the part of the window between the flow's start and its last byte.
     pub span: Span,
 }
 
 impl ObservedFlow {
-    /// The goodput while the flow was active; `None` if nothing arrived.
+    /// Goodput while the flow was active; `None` if nothing arrived.
     pub fn goodput(&self) -> Option<Rate> {
         Rate::from_bytes_over(self.received, self.span)
     }
@@ -41,22 +41,22 @@ impl ObservedFlow {
     }
 }
 
-/// Finds the connection of a flow again and again without looking for it each time.
+/// Follows the connection of a flow without searching for it each time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Follower {
     flow: u32,
     lookup: Lookup,
-    /// Bytes that its receiver had when it was last looked at.
+    /// Bytes that the receiver had at the last observation.
     received: u64,
-    /// Packets of it that had arrived marked then.
+    /// Marked packets that had arrived at the last observation.
     marks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Lookup {
-    /// The flow is over, one way or the other.
+    /// The flow has ended, finished or not.
     Over,
-    /// Its connection, by its slot in the table.
+    /// Slot of its connection in the table.
     Slot(usize),
     Unknown,
 }
@@ -66,18 +66,19 @@ impl Follower {
         Self { flow, lookup: Lookup::Unknown, received: 0, marks: 0 }
     }
 
-    /// The flow as it stands at `now`, at the hosts of all parts of the network.
+    /// State of the flow at `now`, from the hosts of all parts of the network.
     pub(crate) fn look(&mut self, parts: &[&Hosts], now: Time) -> FlowSample {
         let number = self.flow as usize;
         let flow = &parts[0].flows[number];
         let of = |host| parts.iter().find(|hosts| hosts.has(host));
         let (Some(source), Some(sink)) = (of(flow.src), of(flow.dst)) else {
-            unreachable!("every host is in a part");
+            unreachable!("every host belongs to a part");
         };
         let has_started = number < source.started;
         if has_started && let Lookup::Unknown = self.lookup {
             let mut all = source.connections.iter();
-            // A flow that came and went between two looks may have left no connection behind.
+            // A flow that started and ended between two observations may have left no connection
+            // behind.
             let slot = all.position(|it| it.flow == self.flow && carries_flows(it));
             self.lookup = slot.map_or(Lookup::Over, Lookup::Slot);
         }
@@ -105,14 +106,14 @@ impl Follower {
             && sink.results[number].received_at != Time::MAX
         {
             self.received = flow.bytes;
-            // One of the two counts them.
+            // One of the two ends counts them.
             let (of_source, of_sink) = (&source.results[number], &sink.results[number]);
             self.marks = of_source.marks.max(of_sink.marks);
         }
         FlowSample { received: self.received, marks: self.marks, sender }
     }
 
-    /// The end that the flow's bytes go to, while there is a connection.
+    /// The end that receives the flow's bytes, while there is a connection.
     pub(super) const fn sink(&self) -> Option<EndId> {
         match self.lookup {
             Lookup::Slot(slot) => Some(EndId::new(slot as u32, Side::Sink)),
@@ -121,8 +122,8 @@ impl Follower {
     }
 }
 
-/// Bytes that the receivers of `flows` have in order. Of a flow whose connection broke and has made
-/// room for another one, nothing is known any more.
+/// Bytes that the receivers of `flows` have in order. Nothing is known about a flow whose
+/// connection broke and was replaced by another one.
 pub(crate) fn received_by(parts: &[&Hosts], flows: &[u32]) -> Vec<u64> {
     let mut known = Vec::new();
     for hosts in parts {
@@ -145,12 +146,13 @@ pub(crate) fn received_by(parts: &[&Hosts], flows: &[u32]) -> Vec<u64> {
     flows.iter().map(one).collect()
 }
 
-/// Probes have slots in the table too, but no flows, and so have connections of other parts.
+/// Whether a connection carries flows. Probes and connections of other parts also have slots in the
+/// table.
 pub(super) const fn carries_flows(connection: &Connection) -> bool {
     !matches!(connection.ends, Ends::Elsewhere | Ends::Prober(_))
 }
 
-/// Bytes of the present flow of a connection that its receiver has in order.
+/// Bytes of a connection's current flow that its receiver has in order.
 fn received(connection: &Connection, flow: &Flow) -> u64 {
     let bytes = flow.bytes.min(ENDLESS);
     let missing = connection.flow_end.saturating_sub(connection.ends.arrived(Side::Sink));
@@ -160,7 +162,7 @@ fn received(connection: &Connection, flow: &Flow) -> u64 {
 fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
     Some(match ends {
         Ends::Dcqcn(ends) => {
-            // Asking for the rate moves the sender's clocks: a copy answers.
+            // Reading the rate advances the sender's clocks, so a copy is read.
             let mut sender = ends.0.clone();
             SenderSample::Dcqcn { rate: sender.rate(now), alpha: sender.alpha(now).as_q32() }
         }

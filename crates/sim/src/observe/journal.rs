@@ -1,5 +1,5 @@
-//! The packets at a port one by one: when each came and left, what it met there and what became of
-//! it.
+//! Journal of a port: for each packet its arrival and departure, the queues that it met, and its
+//! fate.
 
 use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, Rule};
 use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
@@ -9,98 +9,98 @@ use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::packet::{EndId, Side};
 
-/// Ports whose packets are written down one by one.
+/// Ports whose packets are recorded one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// The links of the ports.
+    /// Links of the ports.
     pub ports: Vec<LinkId>,
-    /// The most packets of a port, which are the first; each takes about 70 bytes. Those beyond are
-    /// counted.
+    /// Most packets recorded at a port: the first ones, at about 70 bytes each. Later packets are
+    /// only counted.
     pub limit: u32,
 }
 
 impl Default for Journal {
-    /// No port; a hundred thousand packets of each.
+    /// No port; a hundred thousand packets each.
     fn default() -> Self {
         Self { ports: Vec::new(), limit: 100_000 }
     }
 }
 
-/// What was written down of a port's packets.
+/// Packets recorded at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedPackets {
-    /// The link of the port.
+    /// Link of the port.
     pub link: LinkId,
-    /// The packets in the order in which they came.
+    /// Packets in order of arrival.
     pub packets: Vec<ObservedPacket>,
-    /// How many more came.
+    /// Number of packets beyond the limit.
     pub beyond: u64,
 }
 
 /// A packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedPacket {
-    /// The flow that its connection had when it came, by number; `None` for probes. Packets of a
-    /// flow that are still on their way when the connection's next one starts are taken for those
-    /// of the next.
+    /// Number of the flow that its connection had on arrival; `None` for probes. Packets of a flow
+    /// that are still in flight when the connection's next flow starts are attributed to the next
+    /// flow.
     pub flow: Option<u32>,
     /// Whether it goes to the flow's sender: an ACK, or another answer.
     pub is_answer: bool,
-    /// When it came.
+    /// Arrival time.
     pub arrived: Time,
-    /// When it began to leave or was dropped; [`Time::MAX`] if it did not.
+    /// Time at which it began to leave or was dropped; [`Time::MAX`] if it did not.
     pub left: Time,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u32,
-    /// The queue that it was taken into or meant for.
+    /// Queue that it was admitted to or meant for.
     pub queue: QueueId,
-    /// Bytes that waited in that queue when it came, without it.
+    /// Bytes waiting in that queue on arrival, without this packet.
     pub queue_bytes: u32,
-    /// Bytes that waited at the port then, without it.
+    /// Bytes waiting at the port on arrival, without this packet.
     pub port_bytes: u32,
-    /// Its codepoint when it came.
+    /// Codepoint on arrival.
     pub ecn: Ecn,
-    /// Which rule of the scheme marked it here, and when.
+    /// Mark set here, if any.
     pub mark: Option<Mark>,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
 }
 
-/// A mark.
+/// A mark set at the port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The rule that asked for it.
+    /// Rule that caused the mark.
     pub rule: Rule,
-    /// Whether it was made when the packet left, and not when it came.
+    /// Whether the mark was set at departure instead of arrival.
     pub is_late: bool,
 }
 
-/// What became of a packet at a port.
+/// Fate of a packet at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was dropped, on arrival or on the way out.
+    /// Dropped, on arrival or at dequeue.
     Dropped(DropReason),
-    /// It was sent.
+    /// Sent.
     Sent,
-    /// It was still there at the end of the run.
+    /// Still waiting at the end of the run.
     Waiting,
 }
 
-/// Writes down the packets of a port.
+/// Records the packets of a port.
 #[derive(Debug)]
 pub(crate) struct PortJournal {
     limit: usize,
     packets: Vec<ObservedPacket>,
-    /// The end that each goes to.
+    /// Destination end of each packet.
     ends: Vec<EndId>,
     beyond: u64,
-    /// By the packet's number while it waits: where it is in the list. Numbers are used again.
+    /// By number of a waiting packet: its index in the list. Numbers are reused.
     places: Vec<u32>,
-    /// The port's marks, as far as they have been put down to a packet.
+    /// Marks of the port that have been attributed to a packet.
     marks: [u64; Rule::ALL.len()],
 }
 
-/// A packet that is not in the list.
+/// Index of a packet that is not in the list.
 const BEYOND: u32 = u32::MAX;
 
 impl PortJournal {
@@ -115,7 +115,7 @@ impl PortJournal {
         }
     }
 
-    /// A packet was taken in, where so many bytes waited in its queue and at the port.
+    /// Records an admitted packet, with the bytes waiting in its queue and at the port.
     pub(crate) fn on_accepted(
         &mut self,
         at: Time,
@@ -141,7 +141,7 @@ impl PortJournal {
         self.places[number] = place;
     }
 
-    /// A packet was refused, which was meant for `queue`.
+    /// Records a refused packet that was meant for `queue`.
     pub(crate) fn on_refused(
         &mut self,
         at: Time,
@@ -156,9 +156,9 @@ impl PortJournal {
         );
     }
 
-    /// A packet that was taken in left.
+    /// Records the departure of an admitted packet.
     pub(crate) fn on_departure(&mut self, departure: &Departure, stats: &PortStats) {
-        // Of the packets that leave at one moment only the last can be marked, the one that is
+        // Of the packets that leave at one moment only the last can be marked, because only it is
         // sent.
         let is_sent = departure.action == Action::Send;
         let rule = is_sent.then(|| self.new_mark(stats)).flatten();
@@ -176,7 +176,7 @@ impl PortJournal {
         }
     }
 
-    /// Adds the flows of packets that are not among `flows` yet.
+    /// Adds the flows of packets that are not yet in `flows`.
     pub(crate) fn find_flows(&self, hosts: &Hosts, flows: &mut Vec<Option<u32>>) {
         for end in &self.ends[flows.len()..] {
             let connection = &hosts.connections[end.slot()];
@@ -184,7 +184,7 @@ impl PortJournal {
         }
     }
 
-    /// What was written down; `flows` has the flow of each packet.
+    /// The recorded packets; `flows` has the flow of each packet.
     pub(crate) fn observed(&self, link: LinkId, flows: &[Option<u32>]) -> ObservedPackets {
         let packets = self.packets.iter().zip(flows);
         let packets = packets.map(|(&packet, &flow)| ObservedPacket { flow, ..packet });
@@ -201,7 +201,7 @@ impl PortJournal {
         self.packets.len() as u32 - 1 // the limit has 32 bits
     }
 
-    /// The rule of the mark that the port has made since the last time, if it has.
+    /// Rule of the mark that the port has set since the last call, if any.
     fn new_mark(&mut self, stats: &PortStats) -> Option<Rule> {
         let mut found = None;
         for (&rule, known) in Rule::ALL.iter().zip(&mut self.marks) {
@@ -215,7 +215,7 @@ impl PortJournal {
     }
 }
 
-/// A packet that has come and waits.
+/// A packet that has arrived and waits.
 fn came(at: Time, pkt: &Pkt, (queue_bytes, port_bytes): (u32, u32)) -> ObservedPacket {
     ObservedPacket {
         flow: None,

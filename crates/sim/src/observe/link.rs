@@ -1,4 +1,4 @@
-//! What a link carried in the window, and for how long it was paused.
+//! Traffic of a link in the window, and the time for which it was paused.
 
 use tidegate_units::{Rate, Span};
 
@@ -11,27 +11,28 @@ use crate::setup::Accounting;
 /// Bytes of a pause frame (IEEE 802.1Qbb).
 pub(crate) const PAUSE_FRAME: u32 = 64;
 
-/// What was observed of a link in the window.
+/// Observations of a link in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedLink {
     /// The link.
     pub link: LinkId,
-    /// Its speed.
+    /// Speed of the link.
     pub rate: Rate,
-    /// How long it was looked at.
+    /// Length of the observed time.
     pub span: Span,
     /// Packets whose transmission began.
     pub packets: u64,
-    /// Their bytes, as packets count.
+    /// Bytes of these packets, including the accounted overhead.
     pub bytes: u64,
-    /// Their bytes without headers and framing: payload, and what pads short packets. What was sent
-    /// again counts again: for what arrived once and in order, see the goodput of flows.
+    /// Bytes of these packets without headers and framing: payload, and padding of short packets.
+    /// Retransmissions count again; the goodput of flows counts bytes that arrived once and in
+    /// order.
     pub payload: u64,
-    /// Pause frames that reached its sender. Frames that end a pause are not counted.
+    /// Pause frames that reached its sender, without frames that end a pause.
     pub pauses: u64,
-    /// How long its sender was paused, in any class.
+    /// Time for which its sender was paused in at least one class.
     pub paused: Span,
-    /// The same by class.
+    /// Pauses by class.
     pub by_class: [ClassCounters; CLASSES],
 }
 
@@ -64,29 +65,29 @@ impl ObservedLink {
         }
     }
 
-    /// The share of its capacity that it used.
+    /// Utilization: fraction of its capacity that was used.
     pub fn utilisation(&self) -> Option<f64> {
         self.share(self.bytes)
     }
 
-    /// The share of its capacity that carried payload.
+    /// Fraction of its capacity that carried payload.
     pub fn payload_utilisation(&self) -> Option<f64> {
         self.share(self.payload)
     }
 
-    /// Payload over time, or `None` if there was none.
+    /// Payload over time; `None` without payload.
     pub fn goodput(&self) -> Option<Rate> {
         Rate::from_bytes_over(self.payload, self.span)
     }
 
-    /// The share of the time in which it was paused.
+    /// Fraction of the time for which it was paused.
     pub fn paused_share(&self) -> Option<f64> {
         let (part, whole) = (self.paused.as_ps(), self.span.as_ps());
         statistics::quotient(u128::from(part), u128::from(whole))
     }
 
-    /// The rate of pause frames, at 64 bytes each; `None` if there were none. DiffECN, section VII
-    /// compares schemes by it.
+    /// Rate of pause frames, at 64 bytes each; `None` without pauses. DiffECN, section VII compares
+    /// schemes by this rate.
     pub fn pause_rate(&self) -> Option<Rate> {
         pause_rate(self.pauses, self.span)
     }
@@ -99,7 +100,7 @@ impl ObservedLink {
     }
 }
 
-/// The rate of pause frames on all of these links together; `None` if there were none.
+/// Rate of pause frames on all of these links together; `None` without pauses.
 pub fn total_pause_rate(links: &[ObservedLink]) -> Option<Rate> {
     let pauses = links.iter().map(|link| link.pauses).sum();
     pause_rate(pauses, links.first()?.span)
@@ -109,7 +110,7 @@ fn pause_rate(pauses: u64, span: Span) -> Option<Rate> {
     Rate::from_bytes_over(pauses.saturating_mul(u64::from(PAUSE_FRAME)), span)
 }
 
-/// A link's counters at one moment.
+/// Counters of a link at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkState {
     pub(crate) count: LinkCount,
@@ -143,9 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_those_of_the_window() {
-        // In a millisecond at 10 Gb/s 1,250,000 bytes could have passed. Half of that did, in 500
-        // packets of 40 bytes of headers.
+    fn shares_refer_to_the_window() {
+        // In a millisecond 10 Gb/s can carry 1,250,000 bytes. Half of that was sent, in 500 packets
+        // with 40 bytes of headers.
         let link = seen(state(7, 7_000, 2, 10), state(507, 632_000, 5, 135));
         assert_eq!((link.packets, link.bytes, link.pauses), (500, 625_000, 3));
         assert_eq!(link.utilisation(), Some(0.5));

@@ -1,7 +1,7 @@
-//! What a run is asked to observe, and what it saw.
+//! Observations of a run: the request, and the results.
 //!
-//! Everything here is off unless it is asked for, and what is off costs nothing. Observing changes
-//! no result: a run has the same fingerprint with it and without it.
+//! Everything here is off by default, and observations that are off cost nothing. Observing changes
+//! no result: a run has the same fingerprint with and without it.
 
 pub mod completion;
 pub mod flow;
@@ -30,28 +30,28 @@ pub use link::ObservedLink;
 pub use port_flows::{ObservedPortFlows, PortFlows};
 pub use series::{Sampling, Series};
 
-/// What to observe. The default is nothing.
+/// Requested observations. None by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observe {
-    /// When: all that follows is about this part of the run.
+    /// Window of all observations below.
     pub window: Window,
-    /// Links whose ports keep histograms of each queue's length and waiting times. A queue takes as
-    /// much memory as its numbers need: about 50 KiB, and never more than 180.
+    /// Links whose ports keep histograms of each queue's length and sojourn times. The memory of a
+    /// queue depends on its values: about 50 KiB, and never more than 180.
     pub ports: Which<LinkId>,
     /// Links whose load is measured.
     pub links: Which<LinkId>,
     /// Flows whose goodput is measured, by number.
     pub flows: Which<u32>,
-    /// Ports whose flows are told apart.
+    /// Ports whose flows are distinguished.
     pub port_flows: Option<PortFlows>,
-    /// What is written down again and again.
+    /// Quantities sampled at a fixed interval.
     pub series: Option<Sampling>,
-    /// Ports whose packets are written down one by one, in the whole run.
+    /// Ports whose packets are recorded one by one, in the whole run.
     pub journal: Option<Journal>,
-    /// Whether it is measured how long the data of small flows waits at their hosts. Not at hosts
-    /// with ports.
+    /// Whether to measure how long the data of small flows waits at their hosts. Not for hosts with
+    /// ports.
     pub host_waits: bool,
-    /// A class of a link that is paused at a stretch for longer is in a storm.
+    /// Storm threshold: a class of a link that is paused longer without a break is in a storm.
     pub storm: Span,
 }
 
@@ -71,56 +71,55 @@ impl Default for Observe {
     }
 }
 
-/// Some of the things of a kind.
+/// A selection of objects of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Which<T> {
-    /// Every one.
+    /// All of them.
     All,
-    /// Not one.
+    /// None of them.
     #[default]
     None,
-    /// These. The report keeps their order.
+    /// Only these. Results keep their order.
     Only(Vec<T>),
 }
 
-/// What was observed. Empty where nothing was asked for.
+/// Results of the observations. Empty for observations that were not requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observations {
-    /// What the window came to be: a run that ends before it is over cuts it short, with the ACK
-    /// that finished the last flow.
+    /// The actual window: a run that ends earlier cuts it off at the ACK that finished the last
+    /// flow.
     pub window: Window,
-    /// The queues of the ports, each with the link that its port sends on, port by port in the
-    /// order in which they were chosen.
+    /// Queues of the selected ports, each with the link of its port, in the order of selection.
     pub queues: Vec<(LinkId, ObservedQueue)>,
-    /// The links, in the order in which they were chosen.
+    /// Links, in the order of selection.
     pub links: Vec<ObservedLink>,
-    /// The flows, in the order in which they were chosen.
+    /// Flows, in the order of selection.
     pub flows: Vec<ObservedFlow>,
-    /// The flows at ports, in the order in which those were chosen.
+    /// Flows at ports, in the order of selection of the ports.
     pub port_flows: Vec<ObservedPortFlows>,
-    /// What was written down again and again.
+    /// Quantities sampled at a fixed interval.
     pub series: Option<Series>,
-    /// The packets at ports, in the order in which those were chosen.
+    /// Packets at ports, in the order of selection of the ports.
     pub journals: Vec<ObservedPackets>,
-    /// By flow, how long its data waited at its host while the host sent other flows, if that was
-    /// asked for: zero for all but small flows.
+    /// By flow: time for which its data waited at its host while the host sent other flows, if
+    /// requested. Zero for all except small flows.
     pub host_waits: Vec<Span>,
 }
 
 impl Observations {
-    /// What was observed of a queue, if its port was chosen.
+    /// Observations of a queue, if its port was selected.
     pub fn queue(&self, link: LinkId, queue: QueueId) -> Option<&ObservedQueue> {
         let mut queues = self.queues.iter();
         let found = queues.find(|(port, seen)| (*port, seen.queue) == (link, queue));
         found.map(|(_, seen)| seen)
     }
 
-    /// What was observed of a link, if it was chosen.
+    /// Observations of a link, if it was selected.
     pub fn link(&self, link: LinkId) -> Option<&ObservedLink> {
         self.links.iter().find(|seen| seen.link == link)
     }
 
-    /// Jain's index over the goodputs of the chosen flows, those included that received nothing;
+    /// Jain's index over the goodputs of the selected flows, including flows that received nothing;
     /// `None` if no flow received anything.
     pub fn fairness(&self) -> Option<f64> {
         let goodputs = self.flows.iter();
@@ -129,7 +128,7 @@ impl Observations {
 }
 
 impl<T: Copy + PartialEq> Which<T> {
-    /// Whether `item` is among them.
+    /// Whether the selection includes `item`.
     pub fn has(&self, item: T) -> bool {
         match self {
             Self::All => true,
@@ -138,7 +137,7 @@ impl<T: Copy + PartialEq> Which<T> {
         }
     }
 
-    /// The things themselves, `make` giving each of `count` by its number.
+    /// The selected objects; `make` creates each of `count` from its number.
     fn list(&self, count: usize, make: impl Fn(u32) -> T) -> Vec<T> {
         match self {
             Self::All => (0..count as u32).map(make).collect(),
@@ -147,7 +146,7 @@ impl<T: Copy + PartialEq> Which<T> {
         }
     }
 
-    /// Those that were named one by one.
+    /// Objects that were selected one by one.
     fn named(&self) -> &[T] {
         match self {
             Self::All | Self::None => &[],
@@ -157,10 +156,10 @@ impl<T: Copy + PartialEq> Which<T> {
 }
 
 impl Observe {
-    /// A tenth of the shortest time after which the watchdogs of switches act.
+    /// A tenth of the shortest time after which switches' PFC watchdogs act.
     pub const STORM: Span = Span::from_ms(10);
 
-    /// Checks what can be checked before anything is built.
+    /// Checks the request before anything is built.
     pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
         if self.window.from >= self.window.to {
             let found = format!("{} ps to {} ps", self.window.from.as_ps(), self.window.to.as_ps());
@@ -200,18 +199,18 @@ impl Observe {
         Ok(())
     }
 
-    /// Links whose ports keep histograms. Of all links, those of ideal hosts are left out.
+    /// Links whose ports keep histograms. A selection of all excludes links of ideal hosts.
     pub(crate) fn watched_ports(&self, setup: &Setup) -> Vec<LinkId> {
         ports(&self.ports, setup)
     }
 
-    /// Links at whose ports flows are told apart.
+    /// Links at whose ports flows are distinguished.
     pub(crate) fn ports_with_flows(&self, setup: &Setup) -> Vec<LinkId> {
         let flows = self.port_flows.as_ref();
         flows.map_or_else(Vec::new, |flows| ports(&flows.ports, setup))
     }
 
-    /// Links whose ports are named one by one, for whatever is observed there.
+    /// Links of ports that were selected one by one, for any observation.
     pub(crate) fn named_ports(&self) -> impl Iterator<Item = LinkId> {
         let flows = self.port_flows.iter().flat_map(|flows| flows.ports.named());
         let journal = self.journal.iter().flat_map(|journal| &journal.ports);

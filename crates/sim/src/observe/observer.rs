@@ -1,4 +1,4 @@
-//! The observer of a run: it knows when to sample, and records.
+//! The observer of a run: schedules samples, and records them.
 
 use tidegate_units::{ConfigError, Time};
 
@@ -13,21 +13,21 @@ use crate::network::LinkId;
 use crate::setup::Setup;
 use crate::world::Engine;
 
-/// What is observed while a run goes on.
+/// Observations during a run.
 pub(crate) struct Observer<'a> {
     setup: &'a Setup,
-    /// When to look next; [`Time::MAX`] if there is nothing more to see.
+    /// Time of the next observation; [`Time::MAX`] if there are no more.
     next_at: Time,
     links: Vec<LinkId>,
     flows: Vec<u32>,
-    /// The state at the window's two ends.
+    /// State at both ends of the window.
     ends: [Option<Snapshot>; 2],
     sampler: Option<Sampler>,
-    /// Ports with journals, and the flow of each packet in them.
+    /// Ports with journals, and the flow of each of their packets.
     journals: Vec<(LinkId, Vec<Option<u32>>)>,
 }
 
-/// The counters of the chosen links and flows at one moment.
+/// Counters of the selected links and flows at one moment.
 struct Snapshot {
     links: Vec<LinkState>,
     received: Vec<u64>,
@@ -38,13 +38,13 @@ struct Sampler {
     series: Series,
     window: Window,
     limit: usize,
-    /// Where flows of ports are told apart.
+    /// Size classes, if flows at ports are distinguished.
     convention: Option<Convention>,
     followers: Vec<Follower>,
 }
 
 impl<'a> Observer<'a> {
-    /// Observes a run that begins, or says which queue does not exist.
+    /// Observes a run that starts, or names a queue that does not exist.
     pub(crate) fn new(setup: &'a Setup, engine: &impl Engine) -> Result<Self, ConfigError> {
         let observe = &setup.observe;
         let sampler = match &observe.series {
@@ -85,13 +85,13 @@ impl<'a> Observer<'a> {
         Ok(observer)
     }
 
-    /// When to look next, if there is something to see up to `last`.
+    /// Time of the next observation, if there is one up to `last`.
     #[inline]
     pub(crate) fn next_until(&self, last: Time) -> Option<Time> {
         (self.next_at != Time::MAX && self.next_at <= last).then_some(self.next_at)
     }
 
-    /// Writes down what is due at `now`, before anything happens that happens then.
+    /// Records the observations due at `now`, before any event at `now`.
     #[cold]
     pub(crate) fn look(&mut self, engine: &impl Engine, now: Time) {
         let window = self.setup.observe.window;
@@ -108,12 +108,12 @@ impl<'a> Observer<'a> {
         self.look_ahead();
     }
 
-    /// Finds the flows of the packets that were noted since the last time. A port knows the
-    /// connections of its packets only, and a connection has one flow after the other.
+    /// Finds the flows of packets recorded since the last call. A port knows only the connections
+    /// of its packets, and a connection has one flow after the other.
     #[inline]
     pub(crate) fn find_flows(&mut self, engine: &impl Engine) {
         for (link, flows) in &mut self.journals {
-            // Where packets are noted, the network is in one part.
+            // If packets are recorded, the network has only one part.
             let journal = observers(engine, *link).and_then(Observers::journal);
             if let (Some(journal), Some(hosts)) = (journal, engine.hosts().next()) {
                 journal.find_flows(hosts, flows);
@@ -121,8 +121,8 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// What was seen, when the run has ended. It was counted until `closed`, the end of the bucket
-    /// in which it ended; between the two only one of the engines has looked.
+    /// Results at the end of the run. Counters run until `closed`, the end of the bucket in which
+    /// the run ended; only one of the engines has observed the time between.
     pub(crate) fn finish(
         mut self,
         engine: &impl Engine,
@@ -132,7 +132,7 @@ impl<'a> Observer<'a> {
         let asked = self.setup.observe.window;
         let [from, to] = [asked.from, asked.to].map(|at| if at <= ended_at { at } else { closed });
         let window = Window { from, to: to.max(from) };
-        // A run that ended before the window has shown nothing.
+        // A run that ended before the window has no results.
         let [before, after] = std::mem::take(&mut self.ends);
         let last = || self.snapshot(engine, closed);
         let before = before.filter(|_| asked.from <= ended_at).unwrap_or_else(last);
@@ -219,13 +219,13 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// What observes the port of a link, if anything does.
+/// Observers of a link's port, if any.
 fn observers(engine: &impl Engine, link: LinkId) -> Option<&Observers> {
     engine.link(link).observers()
 }
 
 impl Sampler {
-    /// When the next sample is due.
+    /// Time of the next sample.
     fn next_at(&self) -> Time {
         let next = self.series.time(self.series.len() as u64);
         if next <= self.window.to { next } else { Time::MAX }
@@ -252,7 +252,7 @@ impl Sampler {
             let (Some(seen), Some(convention)) = (seen, self.convention) else {
                 continue;
             };
-            // Where flows at ports are looked at, the network is in one part.
+            // If flows at ports are observed, the network has only one part.
             if let Some(hosts) = engine.hosts().next() {
                 let sample = port_flows::sample(seen, hosts, convention, now);
                 port.samples.push(sample);

@@ -1,4 +1,4 @@
-//! The flows at a port: how many are active, and what flows of each class have waiting there.
+//! Flows at a port: the number of active flows, and the waiting bytes of flows of each class.
 
 use tidegate_dataplane::observe::{Decisions, FlowObserver, Histogram};
 use tidegate_units::{Span, Time};
@@ -11,34 +11,35 @@ use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::packet::{EndId, Side};
 
-/// Ports whose flows are told apart, and how. Each direction of a connection is a flow of its own,
-/// as switches see it: ACKs are of another flow than what they acknowledge.
+/// Ports whose flows are distinguished, and the definitions used. Each direction of a connection is
+/// a flow of its own, as switches see it: ACKs belong to another flow than the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortFlows {
-    /// Links whose ports are looked at. The memory of a port is 40 bytes for each connection that
-    /// there is at a time.
+    /// Links whose ports are observed. A port needs 40 bytes of memory for each simultaneous
+    /// connection.
     pub ports: Which<LinkId>,
-    /// A flow is active for so long after its last packet has left; with zero, while one waits.
+    /// Time for which a flow stays active after its last packet has left; zero: while a packet
+    /// waits.
     pub period: Span,
-    /// Where marks are compared with those of the ideal marker of DiffECN: the time over which it
-    /// measures rates, one round trip in the paper.
+    /// Time over which DiffECN's ideal marker measures rates, one round trip in the paper, if marks
+    /// are compared with the marker's.
     pub ideal: Option<Span>,
-    /// What is small and large, by the size of the flow.
+    /// Definition of small and large flows.
     pub convention: Convention,
 }
 
-/// What was observed of the flows at a port in the window.
+/// Observations of the flows at a port in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedPortFlows {
-    /// The link of the port.
+    /// Link of the port.
     pub link: LinkId,
-    /// How many were active, weighted with picoseconds.
+    /// Number of active flows, weighted with picoseconds.
     pub active: Histogram,
-    /// What the ideal marker would have done, if it was asked.
+    /// Comparison with the ideal marker, if requested.
     pub decisions: Option<Decisions>,
 }
 
-/// The flows at a port right before `now`.
+/// The flows at a port immediately before `now`.
 pub(super) fn sample(
     seen: &FlowObserver,
     hosts: &Hosts,
@@ -49,7 +50,7 @@ pub(super) fn sample(
     for (id, waiting) in seen.waiting() {
         let end = EndId(id.0);
         let connection = &hosts.connections[end.slot()];
-        // What goes to the source are ACKs.
+        // Packets to the source are ACKs.
         if end.side() == Side::Sink && flow::carries_flows(connection) {
             let class = convention.class_of(hosts.flows[connection.flow as usize].bytes);
             bytes[class as usize] += waiting;

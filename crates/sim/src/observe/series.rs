@@ -1,22 +1,21 @@
-//! What is written down again and again: queue lengths, thresholds, rates, windows.
+//! Quantities sampled at a fixed interval: queue lengths, thresholds, rates, windows.
 //!
-//! A sample of the moment `t` shows everything that happened before `t` and nothing that happens
-//! at it.
+//! A sample at time `t` includes every event before `t` and no event at `t`.
 
 use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
 
 use super::{Window, statistics};
 use crate::network::LinkId;
 
-/// What to write down, and how often.
+/// Sampled quantities and interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// The time between two samples, the first of which is at the beginning of the window.
+    /// Time between two samples; the first is at the start of the window.
     pub interval: Span,
-    /// When samples are taken, if not in the window of all that is observed.
+    /// Window of the samples, if it differs from the window of all observations.
     pub window: Option<Window>,
-    /// The most samples. When there would be one more, every second one is forgotten and the
-    /// interval doubles: a longer run has no more samples, but wider ones.
+    /// Most samples. When there would be more, every second sample is dropped and the interval
+    /// doubles: a longer run does not have more samples, but wider intervals.
     pub limit: u32,
     /// Queues, by the link of their port.
     pub queues: Vec<(LinkId, QueueId)>,
@@ -27,7 +26,7 @@ pub struct Sampling {
 }
 
 impl Default for Sampling {
-    /// Every ten microseconds, at most 100,000 times; of the whole network only.
+    /// Every ten microseconds, at most 100,000 samples; of the whole network only.
     fn default() -> Self {
         Self {
             interval: Span::from_us(10),
@@ -58,58 +57,59 @@ impl Sampling {
     }
 }
 
-/// Samples in order of time. Every list below has one for each of [`times`](Self::times).
+/// Samples in order of time. Every list below has one entry for each of [`times`](Self::times).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// When the first sample was due.
+    /// Time at which the first sample was due.
     pub from: Time,
-    /// The time between two samples: the one that was asked for, times a power of two if the run
-    /// was too long for it.
+    /// Time between two samples: the requested interval, times a power of two if the run was too
+    /// long for it.
     pub interval: Span,
-    /// Flows that have started and are not finished, in the whole network.
+    /// Number of flows in the whole network that have started and not finished.
     pub active_flows: Vec<u32>,
-    /// The queues, in the order in which they were chosen.
+    /// Queues, in the order of selection.
     pub queues: Vec<QueueSeries>,
-    /// The links, in the order in which they were chosen.
+    /// Links, in the order of selection.
     pub links: Vec<LinkSeries>,
-    /// The flows, in the order in which they were chosen.
+    /// Flows, in the order of selection.
     pub flows: Vec<FlowSeries>,
-    /// The ports whose flows are told apart, in the order in which they were chosen.
+    /// Ports whose flows are distinguished, in the order of selection.
     pub port_flows: Vec<PortFlowsSeries>,
 }
 
-/// The samples of the flows at a port.
+/// Samples of the flows at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortFlowsSeries {
-    /// The link of the port.
+    /// Link of the port.
     pub link: LinkId,
     /// The samples.
     pub samples: Vec<PortFlowsSample>,
-    /// Bytes that each of the chosen flows has waiting there, in the order of [`Series::flows`].
+    /// Bytes that each of the selected flows has waiting at the port, in the order of
+    /// [`Series::flows`].
     pub waiting: Vec<Vec<u64>>,
 }
 
 /// The flows at a port at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortFlowsSample {
-    /// Those that are active.
+    /// Number of active flows.
     pub active: u32,
-    /// Connections that have sent something through the port and whose flow is not finished.
+    /// Connections that have sent through the port and whose flow is not finished.
     pub connections: u32,
-    /// Bytes of small flows that wait, without ACKs.
+    /// Waiting bytes of small flows, without ACKs.
     pub small: u64,
-    /// The same of those between.
+    /// Waiting bytes of medium flows, without ACKs.
     pub medium: u64,
-    /// The same of large ones.
+    /// Waiting bytes of large flows, without ACKs.
     pub large: u64,
 }
 
-/// The samples of a queue.
+/// Samples of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueSeries {
-    /// The link of its port.
+    /// Link of its port.
     pub link: LinkId,
-    /// Its number at the port.
+    /// Number of the queue at the port.
     pub queue: QueueId,
     /// The samples.
     pub samples: Vec<QueueSample>,
@@ -118,32 +118,32 @@ pub struct QueueSeries {
 /// A queue at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSample {
-    /// Bytes that wait in it.
+    /// Waiting bytes.
     pub bytes: u32,
-    /// Packets that wait in it.
+    /// Waiting packets.
     pub packets: u32,
-    /// Its marking threshold in bytes, if the scheme has one.
+    /// Marking threshold in bytes, if the scheme has one.
     pub threshold: Option<u32>,
-    /// The rate at which the scheme thinks it is served, if it makes such an estimate.
+    /// Service rate estimated by the scheme, if it makes such an estimate.
     pub capacity: Option<Rate>,
-    /// Flows that the scheme holds to be active at the port, if it counts them.
+    /// Number of active flows at the port, if the scheme counts them.
     pub flows: Option<u32>,
 }
 
-/// The samples of a link.
+/// Samples of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSeries {
     /// The link.
     pub link: LinkId,
-    /// Bytes since the beginning of the run, as packets count. A packet counts when its
+    /// Bytes since the start of the run, including the accounted overhead. A packet counts when its
     /// transmission begins.
     pub bytes: Vec<u64>,
 }
 
-/// The samples of a flow.
+/// Samples of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSeries {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: u32,
     /// The samples.
     pub samples: Vec<FlowSample>,
@@ -154,41 +154,42 @@ pub struct FlowSeries {
 pub struct FlowSample {
     /// Bytes that the receiver has in order.
     pub received: u64,
-    /// Packets that have arrived marked; of DCQCN, notifications that the sender got.
+    /// Packets that have arrived marked; with DCQCN, congestion notifications that the sender
+    /// received.
     pub marks: u32,
-    /// What the sender does; `None` before the flow starts and after it is finished.
+    /// State of the sender; `None` before the flow starts and after it is finished.
     pub sender: Option<SenderSample>,
 }
 
 /// A sender at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderSample {
-    /// One that has a rate.
+    /// A rate-based sender.
     Dcqcn {
-        /// Its rate.
+        /// Sending rate.
         rate: Rate,
-        /// Its estimate of congestion, in units of 2^−32.
+        /// Estimate of congestion, in units of 2^−32.
         alpha: u64,
     },
-    /// One that has a window.
+    /// A window-based sender.
     Tcp {
-        /// The congestion window in bytes.
+        /// Congestion window in bytes.
         cwnd: u32,
-        /// The slow start threshold in bytes.
+        /// Slow start threshold in bytes.
         ssthresh: u32,
-        /// The estimate of the marked fraction in units of 2^−32, if the window's rule keeps one.
+        /// Estimate of the marked fraction in units of 2^−32, if the congestion control keeps one.
         alpha: Option<u64>,
-        /// The smoothed round-trip time, once there is one.
+        /// Smoothed round-trip time, after the first sample.
         rtt: Option<Span>,
-        /// The deviation of round-trip times from it, which is zero until then.
+        /// Round-trip time variation, zero before the first sample.
         rtt_variation: Span,
-        /// The retransmission timeout, with backoff.
+        /// Retransmission timeout, with backoff.
         rto: Span,
     },
 }
 
 impl SenderSample {
-    /// The estimate of congestion, in units of 2^−32.
+    /// Estimate of congestion, in units of 2^−32.
     pub const fn alpha(&self) -> Option<u64> {
         match *self {
             Self::Dcqcn { alpha, .. } => Some(alpha),
@@ -198,7 +199,7 @@ impl SenderSample {
 }
 
 impl LinkSeries {
-    /// The rate in each of the intervals between two samples; `None` where nothing was sent.
+    /// Rate in each interval between two samples; `None` if nothing was sent.
     pub fn rates(&self, interval: Span) -> impl Iterator<Item = Option<Rate>> {
         let pairs = self.bytes.windows(2);
         pairs.map(move |pair| Rate::from_bytes_over(pair[1] - pair[0], interval))
@@ -206,13 +207,13 @@ impl LinkSeries {
 }
 
 impl FlowSeries {
-    /// The marks in each of the intervals between two samples.
+    /// Marks in each interval between two samples.
     pub fn marks(&self) -> impl Iterator<Item = u32> {
         let pairs = self.samples.windows(2);
         pairs.map(|pair| pair[1].marks.saturating_sub(pair[0].marks))
     }
 
-    /// The goodput in each of the intervals between two samples; `None` where nothing arrived.
+    /// Goodput in each interval between two samples; `None` if nothing arrived.
     pub fn goodputs(&self, interval: Span) -> impl Iterator<Item = Option<Rate>> {
         let pairs = self.samples.windows(2);
         pairs.map(move |pair| Rate::from_bytes_over(pair[1].received - pair[0].received, interval))
@@ -243,24 +244,23 @@ impl Series {
         }
     }
 
-    /// How many samples there are.
+    /// Number of samples.
     pub fn len(&self) -> usize {
         self.active_flows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.active_flows.is_empty()
     }
 
-    /// When each sample was taken.
+    /// Time of each sample.
     pub fn times(&self) -> impl Iterator<Item = Time> {
         (0..self.len() as u64).map(|number| self.time(number))
     }
 
-    /// Jain's index over the goodputs of the chosen flows in each interval between two samples.
-    /// Only flows count that are active at both ends of it; `None` where there is none or nothing
-    /// arrived.
+    /// Jain's index over the goodputs of the selected flows in each interval between two samples.
+    /// Only flows that are active at both ends count; `None` if there is none or nothing arrived.
     pub fn fairness(&self) -> Vec<Option<f64>> {
         let gained = |flow: &FlowSeries, number: usize| {
             let (before, after) = (flow.samples[number], flow.samples[number + 1]);
@@ -275,12 +275,12 @@ impl Series {
         intervals.map(index).collect()
     }
 
-    /// When the sample with this number is due.
+    /// Time at which the sample with this number is due.
     pub(super) fn time(&self, number: u64) -> Time {
         self.from + self.interval * number
     }
 
-    /// Forgets every second sample: those that remain are twice as far apart.
+    /// Drops every second sample and doubles the interval.
     pub(super) fn thin_out(&mut self) {
         self.interval = self.interval * 2;
         every_second(&mut self.active_flows);
@@ -299,7 +299,7 @@ impl Series {
         }
     }
 
-    /// Forgets the samples after `last`.
+    /// Drops the samples after `last`.
     pub(super) fn cut(&mut self, last: Time) {
         let count = self.times().take_while(|&at| at <= last).count();
         self.active_flows.truncate(count);
@@ -319,7 +319,7 @@ impl Series {
     }
 }
 
-/// Keeps the first, the third, and so on.
+/// Keeps the first sample, the third, and so on.
 fn every_second<T>(samples: &mut Vec<T>) {
     let mut is_odd = true;
     samples.retain(|_| {

@@ -1,10 +1,9 @@
-//! Means and fairness, each by a definition that has a name.
+//! Means and fairness, with named definitions.
 
 use tidegate_dataplane::observe::Histogram;
 use tidegate_units::Span;
 
-/// The arithmetic mean: the sum is exact, and rounded once when it is divided. `None` if there are
-/// no values.
+/// Arithmetic mean: the sum is exact, and the quotient is rounded once. `None` without values.
 pub fn mean(values: impl IntoIterator<Item = u64>) -> Option<f64> {
     let (mut sum, mut count) = (0_u128, 0_u128);
     for value in values {
@@ -15,7 +14,7 @@ pub fn mean(values: impl IntoIterator<Item = u64>) -> Option<f64> {
 }
 
 /// Jain's index of fairness, `(Σx)² / (n·Σx²)`: one if all are equal, `1/n` if one has everything.
-/// `None` if there are no values or all are zero.
+/// `None` without values or if all are zero.
 pub fn jain(values: impl IntoIterator<Item = u64>) -> Option<f64> {
     let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
     for value in values {
@@ -27,18 +26,18 @@ pub fn jain(values: impl IntoIterator<Item = u64>) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (count * squares))
 }
 
-/// `above / below`, or `None` if that has no value.
+/// `above / below`, or `None` if it is undefined.
 pub fn quotient(above: u128, below: u128) -> Option<f64> {
     (below > 0).then(|| real(above) / real(below))
 }
 
-/// The weighted mean, from exact sums; `None` if there is nothing.
+/// Weighted mean, from exact sums; `None` for an empty histogram.
 pub fn weighted_mean(histogram: &Histogram) -> Option<f64> {
     quotient(histogram.sum(), u128::from(histogram.total()))
 }
 
-/// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if
-/// there is nothing.
+/// Weighted standard deviation, as if all numbers of a bucket were in its middle; `None` for an
+/// empty histogram.
 pub fn deviation(histogram: &Histogram) -> Option<f64> {
     let mean = weighted_mean(histogram)?;
     let squares = histogram.buckets().map(|(first, last, weight)| {
@@ -48,13 +47,13 @@ pub fn deviation(histogram: &Histogram) -> Option<f64> {
     Some((squares.sum::<f64>() / real(histogram.total())).sqrt())
 }
 
-/// A time in seconds.
+/// A span in seconds.
 pub fn seconds(span: Span) -> f64 {
     real(span.as_ps()) / 1e12
 }
 
-/// The nearest number with a fraction.
-#[expect(clippy::cast_precision_loss, reason = "a figure for people needs no more than 53 bits")]
+/// The nearest floating-point number.
+#[expect(clippy::cast_precision_loss, reason = "a displayed figure needs at most 53 bits")]
 pub fn real(number: impl Into<u128>) -> f64 {
     number.into() as f64
 }
@@ -70,7 +69,7 @@ mod tests {
         histogram.add(10, 3);
         assert_eq!(deviation(&histogram), Some(0.0));
         histogram.add(50, 1);
-        // The mean is 20: 3 · 10² and 30², over 4.
+        // The mean is 20; the squared deviations are 3 · 10² and 30², over 4.
         assert_eq!(deviation(&histogram), Some(300_f64.sqrt()));
     }
 

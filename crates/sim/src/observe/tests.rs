@@ -21,7 +21,7 @@ use crate::setup::{
 use crate::workload::Probe;
 
 const HOSTS: u32 = 5;
-/// The link from the switch to the last host, where all flows meet.
+/// Link from the switch to the last host, where all flows meet.
 const BOTTLENECK: LinkId = LinkId(2 * (HOSTS - 1) + 1);
 
 /// Hosts around a switch, at 10 Gb/s and 5 µs each way; DCTCP over two queues.
@@ -78,14 +78,14 @@ fn flow(src: u32, start_us: u64, bytes: u64) -> Flow {
     }
 }
 
-/// Four senders at once, and a late one.
+/// Four simultaneous senders, and a late one.
 fn incast() -> Setup {
     let mut flows = (0..4).map(|src| flow(src, 0, 400_000)).collect::<Vec<_>>();
     flows.push(flow(1, 700, 90_000));
     star(flows)
 }
 
-/// DCQCN behind PFC, with so little buffer that the hosts are paused.
+/// DCQCN over PFC, with so little buffer that the hosts are paused.
 fn lossless() -> Setup {
     let mut setup = star((0..4).map(|src| flow(src, 0, 300_000)).collect());
     for flow in &mut setup.flows {
@@ -108,7 +108,7 @@ fn lossless() -> Setup {
     setup
 }
 
-/// Everything there is, at times that fall anywhere into the buckets of the fast engine.
+/// All observations, at times unrelated to the buckets of the fast engine.
 fn everything(setup: &Setup) -> Observe {
     let flows = setup.flows.len() as u32;
     Observe {
@@ -145,7 +145,7 @@ fn percent(part: u32) -> Ratio {
     Ratio::new(part, 100).unwrap()
 }
 
-/// Runs that end in each way.
+/// Runs that end in each possible way.
 fn endings() -> Vec<(&'static str, Setup)> {
     let mut time_up = incast();
     time_up.stop.at = Time::from_us(500);
@@ -154,7 +154,7 @@ fn endings() -> Vec<(&'static str, Setup)> {
     let mut persistent = incast();
     persistent.opening = Opening::Persistent;
     persistent.flows.push(flow(0, 9_000, 50_000));
-    // Probes have slots in the table of connections.
+    // Probes also have slots in the table of connections.
     persistent.probes.push(Probe {
         src: HostId(0),
         dst: HostId(HOSTS - 1),
@@ -192,7 +192,7 @@ fn observing_changes_no_result() {
             assert_eq!(seen.fingerprint(), alone.fingerprint(), "{name}");
             let seen = Outcome {
                 observed: alone.observed.clone(),
-                // A look at the world ends a step early.
+                // An observation ends a step early.
                 engine_counters: alone.engine_counters,
                 ..seen
             };
@@ -216,14 +216,14 @@ fn both_engines_see_the_same() {
 }
 
 #[test]
-fn a_series_shows_the_course_of_a_run() {
+fn a_series_agrees_with_the_progress_of_a_run() {
     let mut setup = incast();
     setup.observe = everything(&setup);
     let outcome = go(&setup);
     let series = outcome.observed.series.as_ref().unwrap();
     let count = series.len();
     assert_eq!(series.times().next(), Some(Time::ZERO));
-    // Nothing has happened before the first moment.
+    // No event has happened before the first sample.
     assert_eq!(series.active_flows[..2], [0, 4]);
     assert_eq!(series.active_flows.iter().max(), Some(&5));
     assert!(series.active_flows[count - 1] >= 1);
@@ -253,7 +253,7 @@ fn a_series_shows_the_course_of_a_run() {
     let link = &series.links[0];
     assert!(link.bytes.is_sorted());
     let fastest = link.rates(series.interval).flatten().max().unwrap();
-    // A packet more than fits may begin in an interval.
+    // One packet more than fits may start in an interval.
     let packet = Rate::from_bytes_over(1_500, series.interval).unwrap();
     assert!(fastest.as_bps() <= Rate::from_gbps(10).as_bps() + packet.as_bps());
 }
@@ -292,7 +292,7 @@ fn a_long_series_keeps_every_second_sample() {
         setup.observe.series = Some(sampling(interval, limit));
         go(&setup).observed.series.unwrap()
     };
-    // 601 samples at 0 to 600 µs are too many for 100: 76 at every 8 µs are not.
+    // 601 samples at 0 to 600 µs exceed the limit of 100: 76 at every 8 µs do not.
     let thin = series(Span::from_us(1), 100);
     assert_eq!((thin.len(), thin.interval), (76, Span::from_us(8)));
     assert_eq!(thin, series(Span::from_us(8), 100));
@@ -325,7 +325,7 @@ fn pauses_are_counted_and_timed() {
 }
 
 #[test]
-fn a_busy_link_is_used_to_the_full_and_shared_fairly() {
+fn a_busy_link_is_fully_utilized_and_shared_fairly() {
     let mut setup = star((0..4).map(|src| flow(src, 0, Flow::ENDLESS)).collect());
     setup.stop.at = Time::from_ms(12);
     setup.observe = everything(&setup);
@@ -340,14 +340,14 @@ fn a_busy_link_is_used_to_the_full_and_shared_fairly() {
     let payload = link.payload_utilisation().unwrap();
     assert!((payload / used - 1460.0 / 1500.0).abs() < 1e-6);
     assert!(observed.fairness().unwrap() > 0.95);
-    // What the flows received is what the link carried, but for what is in flight.
+    // The flows received what the link carried, except for packets in flight.
     let received = observed.flows.iter().map(|flow| flow.received).sum::<u64>();
     assert!(received.abs_diff(link.payload) < 100_000, "{received} of {}", link.payload);
     let series = observed.series.as_ref().unwrap();
     let fairness = series.fairness();
     assert_eq!(fairness.len(), series.len() - 1);
     assert!(fairness.iter().flatten().all(|&index| (0.25..=1.0 + 1e-9).contains(&index)));
-    // DCTCP keeps the queues around the threshold.
+    // DCTCP keeps the queue around the threshold.
     let seen = observed.queue(BOTTLENECK, QueueId(0)).unwrap();
     let median = seen.bytes.percentile(percent(50)).unwrap();
     assert!((5_000..60_000).contains(&median), "{median}");
@@ -360,7 +360,7 @@ fn goodput_counts_from_the_start_to_the_last_byte() {
     setup.observe.flows = Which::Only(vec![1, 0]);
     let outcome = go(&setup);
     let [late, early] = outcome.observed.flows[..] else {
-        panic!("two flows were chosen");
+        panic!("two flows were selected");
     };
     assert_eq!((late.flow, early.flow), (1, 0));
     assert_eq!((late.received, early.received), (14_600, 200_000));
@@ -414,7 +414,7 @@ fn completion_times_are_distinguished_by_group_and_class() {
 }
 
 #[test]
-fn what_cannot_be_observed_is_refused_by_name() {
+fn impossible_observations_are_refused_by_name() {
     type Change = fn(&mut Observe);
     let refused = |change: Change| {
         let mut setup = incast();
@@ -475,9 +475,9 @@ fn what_cannot_be_observed_is_refused_by_name() {
     assert!(Sampling::default().check().is_ok());
 }
 
-/// The flows at the bottleneck, which only data goes through, add up to its queues.
+/// At the bottleneck, which only data crosses, the flows' waiting bytes add up to its queues.
 #[test]
-fn what_flows_have_waiting_is_what_waits() {
+fn waiting_bytes_of_flows_add_up_to_the_queues() {
     for (name, mut setup) in endings() {
         setup.probes.clear();
         setup.observe = everything(&setup);
@@ -497,7 +497,7 @@ fn what_flows_have_waiting_is_what_waits() {
             is_busy |= queued > 0;
         }
         assert!(is_busy, "{name}");
-        // Samples of the number of active flows lie within what was seen at all times.
+        // Samples of the number of active flows are within the range of the full histogram.
         let seen = all.port_flows.iter().find(|port| port.link == BOTTLENECK);
         let most = seen.unwrap().active.max();
         let sampled = port.samples.iter().map(|sample| u64::from(sample.active)).max();
@@ -541,7 +541,7 @@ fn marks_of_flows_add_up() {
     assert!(marks > 0);
 }
 
-/// Four senders whose packets are marked, and some of them dropped.
+/// Four senders whose packets are marked, and some of which are dropped.
 fn crowded() -> Setup {
     let mut setup = incast();
     setup.switch.buffer = buffer::Config::named("per-port").unwrap();
@@ -574,7 +574,7 @@ fn a_journal_has_every_packet_with_its_fate() {
     assert!(stats.total_marks() > 0 && stats.total_drops() > 0, "{stats:?}");
     let sent = count(&|packet| packet.fate == Fate::Sent);
     assert_eq!(sent, outcome.links[BOTTLENECK.index()].packets);
-    // Every flow is there, and what goes to the receiver is no answer.
+    // Every flow is there, and data packets are not answers.
     for number in 0..setup.flows.len() as u32 {
         assert!(count(&|packet| packet.flow == Some(number)) > 60, "{number}");
     }
@@ -582,7 +582,7 @@ fn a_journal_has_every_packet_with_its_fate() {
 }
 
 #[test]
-fn a_journal_says_what_each_packet_met() {
+fn a_journal_has_the_queue_lengths_that_each_packet_met() {
     let outcome = go(&crowded());
     let packets = &outcome.observed.journals[0].packets;
     for (index, packet) in packets.iter().enumerate() {
@@ -601,13 +601,13 @@ fn a_journal_says_what_each_packet_met() {
 }
 
 #[test]
-fn a_journal_ends_at_its_limit_and_counts_on() {
+fn a_journal_stops_at_its_limit_and_counts_the_rest() {
     let mut setup = crowded();
     let whole = go(&setup);
     setup.observe.journal.as_mut().unwrap().limit = 50;
     let cut = go(&setup);
     let [whole, cut] = [whole, cut].map(|mut outcome| outcome.observed.journals.remove(0));
-    // Of the last ones that fit, the fates are known too.
+    // The fates of the last recorded packets are known too.
     assert_eq!(cut.packets[..], whole.packets[..50]);
     assert_eq!(cut.beyond, whole.packets.len() as u64 - 50);
 }

@@ -1,8 +1,7 @@
-//! What one TCP flow sends and gets back, event by event: the material of a time–sequence diagram.
+//! Trace of a TCP flow, event by event: the data of a time–sequence diagram.
 //!
-//! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not
-//! asked for: it is a capture like any other. Of packets of other flows on these links it looks at
-//! the number of the flow only.
+//! A trace reads three links of the flow's two hosts and costs nothing unless requested: it is a
+//! capture like any other. For packets of other flows on these links it reads only the flow number.
 
 use tidegate_transport::Flags;
 use tidegate_units::{ByteTime, ConfigError, Ecn, Span, Time};
@@ -13,30 +12,30 @@ use crate::network::{Link, LinkId, Network};
 use crate::packet::Side;
 use crate::setup::{Setup, Transport, Way};
 
-/// One thing that happened to the flow. Bytes are counted from the first of the connection.
+/// An event of the flow. Bytes are counted from the first byte of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When: segments leave with their first bit and arrive with their last. What hosts add to the
-    /// delay is not part of it.
+    /// Time of the event: segments leave with their first bit and arrive with their last. Host
+    /// delays are not included.
     pub at: Time,
-    /// What it was.
+    /// Kind of event.
     pub kind: EventKind,
-    /// The first byte of a segment, or the next one that an ACK asks for.
+    /// First byte of a segment, or the acknowledgement number of an ACK.
     pub seq: u64,
-    /// Bytes of a segment, or the window that an ACK offers.
+    /// Bytes of a segment, or the window of an ACK.
     pub len: u32,
-    /// Of a segment that leaves: CWR; of one that arrives: CE; of an ACK: ECE.
+    /// CWR of a segment that leaves; CE of a segment that arrives; ECE of an ACK.
     pub is_flagged: bool,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
-    /// A segment left for the first time.
+    /// A segment was sent for the first time.
     Sent,
-    /// A segment left that had left before.
+    /// A segment was retransmitted.
     Resent,
-    /// A segment left and never arrived.
+    /// A segment was sent and never arrived.
     Lost,
     /// A segment arrived at the receiver.
     Arrived,
@@ -53,7 +52,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// When a packet arrives whose first bit leaves at `at`.
+    /// Arrival time of a packet whose first bit leaves at `at`.
     fn arrival(&self, at: Time, size: u32) -> Time {
         at + self.byte_time.span(size) + self.delay
     }
@@ -65,24 +64,24 @@ pub struct FlowTrace {
     flow: u32,
     /// From the source, to the sink, and to the source.
     links: [Wire; 3],
-    /// Those of switches that its data take.
+    /// Links of switches on the path of its data.
     ports: Vec<LinkId>,
-    /// The first sequence number of the connection's data.
+    /// First sequence number of the connection's data.
     first: Option<u32>,
-    /// The end of what has left, in bytes of the connection.
+    /// End of the bytes sent so far, as a position in the connection.
     end: u64,
-    /// What left, what arrived, and the ACKs that came back: each in order of time.
+    /// Segments sent, segments that arrived, and ACKs that came back: each in order of time.
     sent: Vec<Event>,
     arrived: Vec<Event>,
     acked: Vec<Event>,
 }
 
 impl FlowTrace {
-    /// A trace of the flow with this number, or what speaks against it.
+    /// Creates a trace of the flow with this number, or names the reason why it cannot be traced.
     pub fn new(setup: &Setup, flow: u32) -> Result<Self, ConfigError> {
         let Some(of) = setup.flows.get(flow as usize) else {
             let allowed = match setup.flows.len() {
-                0 => "none: there are no flows".to_owned(),
+                0 => "none: the run has no flows".to_owned(),
                 1 => "0, the only flow of this run".to_owned(),
                 count => format!("0 to {}, the flows of this run in order of start", count - 1),
             };
@@ -90,7 +89,7 @@ impl FlowTrace {
         };
         let transport = setup.transports.get(usize::from(of.group));
         if let Some(Transport::Dcqcn(_)) = transport.or(setup.transports.last()) {
-            let allowed = "flows of TCP: DCQCN has no windows and no sequence of bytes";
+            let allowed = "TCP flows: DCQCN has no window and no byte sequence";
             return Err(ConfigError::out_of_range("trace", flow, allowed));
         }
         Ok(Self {
@@ -105,29 +104,29 @@ impl FlowTrace {
         })
     }
 
-    /// The links of switches that the flow's data go through, whose queues explain the rest.
+    /// Links of switches on the path of the flow's data, whose queues explain the rest.
     pub fn ports(&self) -> &[LinkId] {
         &self.ports
     }
 
-    /// What happened, in order of time.
+    /// Events in order of time.
     pub fn finish(self) -> Vec<Event> {
         let sent = with_losses(&self.sent, &self.arrived);
         let transfers = merged(sent.as_deref().unwrap_or(&self.sent), &self.arrived);
         merged(&transfers, &self.acked)
     }
 
-    /// The traced flow.
+    /// Number of the traced flow.
     pub(crate) fn flow(&self) -> u32 {
         self.flow
     }
 
-    /// The links that it is read on.
+    /// Links that the trace reads.
     pub(crate) fn links(&self) -> Vec<LinkId> {
         self.links.iter().map(|wire| wire.id).collect()
     }
 
-    /// A packet of the flow begins to leave.
+    /// Records that a packet of the flow begins to leave.
     pub(crate) fn note(&mut self, passed: &Passed) {
         let Passed { at, link, size, header, .. } = *passed;
         let event = |at, kind, seq, len, flag| Event {
@@ -165,8 +164,8 @@ impl FlowTrace {
         }
     }
 
-    /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to
-    /// what was sent last.
+    /// Position of a segment in the connection's bytes. A sequence number that wraps is taken
+    /// nearest to the last segment sent.
     fn place(&mut self, seq: u32) -> u64 {
         let first = *self.first.get_or_insert(seq);
         let near = first.wrapping_add(self.end as u32);
@@ -174,7 +173,7 @@ impl FlowTrace {
     }
 }
 
-/// Two runs in order of time as one; at one moment the first run's events come first.
+/// Merges two lists in order of time; at one moment the first list's events come first.
 fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
     debug_assert!([first, second].iter().all(|run| run.is_sorted_by_key(|event| event.at)));
     let mut events = Vec::with_capacity(first.len() + second.len());
@@ -188,9 +187,11 @@ fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
     events
 }
 
-/// What left, with an event more behind each segment that was lost; `None` if none was.
+/// Events of sent segments, with an additional event after each lost segment; `None` if none was
+/// lost.
 ///
-/// Of the copies of a segment, those that arrived are taken to be the last. What left after
+/// Of the copies of a segment, the ones that arrived are assumed to be the last. Segments sent
+/// after everything that arrived are not lost but in flight.
 /// everything that arrived is not lost but on its way.
 #[expect(
     clippy::stable_sort_primitive,
@@ -200,7 +201,7 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
     let in_order = sent.iter().zip(arrived).take_while(|(left, came)| left.seq == came.seq);
     let (count, mut rest) = (arrived.len(), sent.iter().skip(arrived.len()));
     if in_order.count() == count && rest.all(|event| event.kind == EventKind::Sent) {
-        // The usual case: everything arrived in the order in which it left, or is on its way.
+        // The usual case: everything arrived in the order in which it left, or is in flight.
         return None;
     }
     let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
@@ -224,14 +225,14 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
     Some(events)
 }
 
-/// The links of switches that the data of a flow take.
+/// Links of switches on the path of a flow's data.
 fn ports(setup: &Setup, number: u32) -> Result<Vec<LinkId>, ConfigError> {
     let mut path = setup.path(&setup.routes()?, number, Way::There)?;
     path.retain(|&link| !setup.network.is_host(setup.network.link(link).from));
     Ok(path)
 }
 
-/// The links of the two hosts of a flow.
+/// Links of the two hosts of a flow.
 fn links(network: &Network, flow: &Flow) -> [Wire; 3] {
     let find = |fits: &dyn Fn(&Link) -> bool| {
         let mut links = (0..).map(LinkId).zip(network.links());
@@ -252,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// Which of the segments are lost, one after the other and from the last to the first.
+    /// Finds lost segments one by one, from the last to the first.
     fn lost_slowly(sent: &[Event], arrived: &[Event]) -> Vec<bool> {
         let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
         let mut has_arrived = false;
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_those_that_a_slow_search_finds() {
+    fn losses_agree_with_an_exhaustive_search() {
         let event = |at, kind, seq| Event {
             at: Time::from_us(at),
             kind,
@@ -284,7 +285,7 @@ mod tests {
             let mut rng = Rng::new(seed, 0);
             let mut below = |limit: u64| rng.next_u64() % limit;
             let (mut sent, mut arrived, mut next) = (Vec::new(), Vec::new(), 0);
-            // Some connections lose nothing, and some everything.
+            // Some connections lose nothing, and some lose everything.
             let (resends, losses) = (below(4), below(6));
             for at in 0..below(60) {
                 let is_again = next > 0 && below(8) < resends;
@@ -296,7 +297,7 @@ mod tests {
                     arrived.push(event(at + 10, EventKind::Arrived, seq));
                 }
             }
-            // What is on its way at the end has not arrived, and packets may overtake each other.
+            // Segments in flight at the end have not arrived, and packets may overtake each other.
             arrived.truncate(arrived.len().saturating_sub(below(5) as usize));
             for _ in 0..below(3) {
                 if arrived.len() > 1 {

@@ -1,4 +1,4 @@
-//! What a run records for other tools to read.
+//! Records of a run for other tools.
 
 pub mod flow;
 pub mod pcapng;

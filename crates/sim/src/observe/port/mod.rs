@@ -1,4 +1,4 @@
-//! A port that is observed, in the place of the port itself.
+//! A port with observers, in place of the port itself.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
@@ -13,7 +13,7 @@ use super::Observe;
 use super::journal::PortJournal;
 use crate::network::LinkId;
 
-/// The port, which does what it would do alone.
+/// An observed port, which behaves exactly like the inner port.
 pub(crate) struct ObservedPort {
     inner: Box<dyn Egress>,
     wire: ByteTime,
@@ -21,20 +21,20 @@ pub(crate) struct ObservedPort {
     departures: Vec<Departure>,
 }
 
-/// What observes a port.
+/// Observers of a port.
 #[derive(Debug, Default)]
 pub(crate) struct Observers {
-    /// Where queues are observed.
+    /// Observer of the queues, if requested.
     queues: Option<PortObserver>,
-    /// Where flows are told apart.
+    /// Observer of the flows, if requested.
     flows: Option<FlowObserver>,
-    /// Where marks are compared with ideal ones.
+    /// Comparison with the ideal marker, if requested.
     decisions: Option<DecisionObserver>,
-    /// Where packets are written down one by one.
+    /// Journal of single packets, if requested.
     journal: Option<PortJournal>,
 }
 
-/// The port of a link, around which there is what observes it, if anything does.
+/// Wraps the port of a link in its observers, if there are any.
 pub(crate) fn observed(
     port: Box<dyn Egress>,
     link: LinkId,
@@ -48,8 +48,8 @@ pub(crate) fn observed(
 }
 
 impl Observers {
-    /// The observers of a link's port, which has so many queues and has counted this so far, if
-    /// there are any.
+    /// Creates the observers of a link's port with `queues` queues and these counters so far, if
+    /// any are requested.
     pub(crate) fn new(
         link: LinkId,
         rate: Rate,
@@ -84,28 +84,28 @@ impl Observers {
         Ok(Some(observers))
     }
 
-    /// What was observed of the port's queues by `now`.
+    /// Observations of the port's queues until `now`.
     pub(crate) fn observed(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
         let queues = self.queues.iter();
         queues.flat_map(move |queues| queues.observed(now))
     }
 
-    /// What an ideal marker would have done, if one was asked.
+    /// Comparison with the ideal marker, if requested.
     pub(crate) fn decisions(&self) -> Option<Decisions> {
         self.decisions.as_ref().map(DecisionObserver::seen)
     }
 
-    /// The port's packets, if they are written down.
+    /// Journal of the port's packets, if requested.
     pub(crate) const fn journal(&self) -> Option<&PortJournal> {
         self.journal.as_ref()
     }
 
-    /// The port's flows, if they are told apart.
+    /// Flows of the port, if they are distinguished.
     pub(crate) const fn flows(&self) -> Option<&FlowObserver> {
         self.flows.as_ref()
     }
 
-    /// The port took a packet in, when so many bytes waited in its queue and at the port.
+    /// Records an admitted packet, with the bytes waiting in its queue and at the port.
     pub(crate) fn on_accepted(
         &mut self,
         now: Time,
@@ -128,13 +128,13 @@ impl Observers {
         }
     }
 
-    /// Packets left the port, at most one of them onto the wire.
+    /// Records packets that left the port, at most one of them onto the wire.
     pub(crate) fn on_departures(&mut self, departures: &[Departure], stats: &PortStats) {
         if let Some(queues) = &mut self.queues {
             for departure in departures {
                 queues.on_departure(departure.at, departure);
             }
-            // Only what is sent is marked.
+            // Only a packet that is sent is marked.
             if let Some(last) = departures.last() {
                 queues.note_marks(last.at, last.queue, stats);
             }
@@ -158,17 +158,17 @@ impl Observers {
 }
 
 impl ObservedPort {
-    /// A port whose wire has this rate.
+    /// Wraps a port whose wire has this rate.
     fn new(inner: Box<dyn Egress>, rate: Rate, observers: Observers) -> Self {
         Self { inner, wire: ByteTime::new(rate), observers, departures: Vec::new() }
     }
 
-    /// What observes it.
+    /// The observers.
     pub(crate) const fn observers(&self) -> &Observers {
         &self.observers
     }
 
-    /// Takes the departures one start at a time, so that each mark has its packet.
+    /// Takes the departures one start at a time, so that each mark can be attributed to its packet.
     fn settle(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
         let is_due = |start: &Time| *start <= until;
         while let Some(start) = self.inner.next_start().filter(is_due) {
@@ -178,7 +178,7 @@ impl ObservedPort {
         }
     }
 
-    /// Hands the departures over as [`Egress::serve`] does.
+    /// Passes the departures on as [`Egress::serve`] does.
     fn hand_over(&mut self, served: &mut Served) {
         for departure in self.departures.drain(..) {
             let Departure { at, id, ecn, .. } = departure;
@@ -228,7 +228,7 @@ impl Egress for ObservedPort {
         let port_bytes = if has_journal { self.inner.bytes() } else { 0 };
         let taken = self.inner.arrive(id, pkt, queue, now, buffer, out);
         let inner = &*self.inner;
-        // Only a journal writes down what a packet met.
+        // Only a journal records the queue lengths that a packet met.
         let held = |queue| {
             let stats = has_journal.then(|| inner.queue_stats(queue)).flatten();
             stats.map_or(0, |stats| stats.held_bytes)

@@ -43,8 +43,8 @@ fn percent(part: u32) -> Ratio {
 /// | 1.2      | 2.4  | 1       |
 /// | 2.4      | 4    | 0       |
 ///
-/// The third arrives at a queue of 1,500 bytes and is marked: with it, the queue is longer than the
-/// threshold of 1,500. They wait for 0, 1 and 2 µs.
+/// The third packet arrives at a queue of 1,500 bytes and is marked: with it, the queue is longer
+/// than the threshold of 1,500. The sojourn times are 0, 1 and 2 µs.
 fn four_packets(window: Window) -> ObservedQueue {
     let mut marking = mark::Config::named("queue-red").unwrap();
     marking.set("threshold", "1500B").unwrap();
@@ -96,7 +96,7 @@ fn waits_marks_and_drops_are_counted_by_queue() {
 }
 
 #[test]
-fn a_window_sees_only_what_happens_within() {
+fn a_window_includes_only_events_inside_it() {
     let seen = four_packets(Window { from: Time::from_us(1), to: Time::from_us(2) });
     // Two packets until 1.2 µs, then one.
     assert_eq!(seen.packets.total(), Span::from_us(1).as_ps());
@@ -104,13 +104,13 @@ fn a_window_sees_only_what_happens_within() {
     assert_eq!((seen.sent(), seen.waits.max()), (1, 1_000_000));
     assert_eq!(seen.marks(Rule::QueueLength), 0);
     assert_eq!(seen.drops(DropReason::PortFull), 0);
-    // What happens at its beginning belongs to it, what happens at its end does not.
+    // An event at the window's start is included, an event at its end is not.
     let edges = four_packets(Window { from: Time::from_ns(1_200), to: Time::from_ns(2_400) });
     assert_eq!(edges.sent(), 1);
 }
 
 #[test]
-fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
+fn a_drop_on_arrival_counts_for_the_queue_that_the_scheme_chose() {
     let marking = mark::Config::named("diff-ecn").unwrap();
     let mut scheduling = sched::Config::named("sp").unwrap();
     scheduling.set("queues", "3").unwrap();
@@ -122,7 +122,7 @@ fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
         let pkt = packet(1500, 0);
         port.arrive(PktId(id), pkt, asked, Time::ZERO, &mut buffer, &mut out)
     };
-    // The first is on the wire at once, two wait, and the fourth finds no room.
+    // The first packet is on the wire at once, two wait, and the fourth finds no room.
     let chosen = [0, 1, 2].map(|id| arrive(id).unwrap().queue);
     assert_eq!(arrive(3), Err(DropReason::PortFull));
     assert_ne!(chosen[2], asked);
@@ -135,7 +135,7 @@ fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
 }
 
 #[test]
-fn a_watched_port_does_what_it_does_alone() {
+fn an_observed_port_behaves_like_the_port_alone() {
     let mut scheduling = sched::Config::named("sp-dwrr").unwrap();
     scheduling.set("quanta", "1500, 3000, 4500").unwrap();
     for name in mark::Config::NAMES {
@@ -149,7 +149,7 @@ fn a_watched_port_does_what_it_does_alone() {
         let mut now = Time::ZERO;
         for _ in 0..300 {
             let begin = now;
-            // Bursts at up to four times the wire's rate, then a rest.
+            // Bursts at up to four times the wire's rate, then idle time.
             let gap = if rng.next_u32().is_multiple_of(8) { 90_000 } else { 300 };
             let offers = (0..rng.next_u32() % 40)
                 .map(|number| {
@@ -173,7 +173,7 @@ fn a_watched_port_does_what_it_does_alone() {
             assert_eq!(served[0].dropped, served[1].dropped, "{name} after {begin:?}");
         }
         assert_eq!(alone.stats(), watched.stats(), "{name}");
-        assert!(alone.stats().total_drops() > 0, "{name} was not tried hard");
+        assert!(alone.stats().total_drops() > 0, "{name}: the test caused no drops");
         let seen = watched.observers().observed(now).collect::<Vec<_>>();
         for rule in Rule::ALL {
             let marks = seen.iter().map(|queue| queue.marks(rule)).sum::<u64>();

@@ -1,19 +1,19 @@
-//! Packets of chosen links as a pcapng file, which Wireshark and tshark read.
+//! Packets of selected links as a pcapng file, which Wireshark and tshark read.
 //!
-//! The format is that of the IETF draft "PCAP Now Generic": a section header, one interface for
+//! The format is defined by the IETF draft "PCAP Now Generic": a section header, one interface for
 //! each captured link, and one block for each packet. All numbers are little-endian on every
 //! machine, so that the same run writes the same bytes.
 //!
-//! Times are whole nanoseconds, rounded down, since the start of the run. The format could say
-//! picoseconds, but Wireshark 4.0 computes a wrong time from them as soon as the fraction of a
-//! second passes 18.4 ms. Packets of the same nanosecond stay in the order of their writing.
+//! Times are whole nanoseconds, rounded down, since the start of the run. The format allows
+//! picoseconds, but Wireshark 4.0 computes wrong times from them once the fraction of a second
+//! exceeds 18.4 ms. Packets of the same nanosecond stay in the order of writing.
 //!
-//! A packet that is captured on several links of its path stands in the file several times, and
-//! Wireshark takes the later ones for retransmissions: filter by `frame.interface_name`, or capture
-//! one link only.
+//! A packet that is captured on several links of its path is in the file several times, and
+//! Wireshark takes the later copies for retransmissions: filter by `frame.interface_name`, or
+//! capture only one link.
 //!
-//! Written by hand, three kinds of blocks, because nothing is allocated per packet and the library
-//! for it has had no stable release since 2023.
+//! The three kinds of blocks are written by hand, because no packet needs an allocation and the
+//! library for the format has had no stable release since 2023.
 //!
 //! ```
 //! use tidegate_sim::trace::pcapng::{Capture, Payload};
@@ -53,13 +53,13 @@ use super::wire::{Frame, PacketView};
 #[cfg(test)]
 mod tests;
 
-/// What follows a packet's headers in the file. The packet's own length is kept either way.
+/// Bytes after a packet's headers in the file. The packet's own length is kept either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Payload {
-    /// Nothing: a capture with a short snapshot length. Readers cannot verify TCP checksums then.
+    /// None: a capture with a short snapshot length. Readers cannot verify TCP checksums.
     #[default]
     Omitted,
-    /// All bytes, zeros: the file is as large as the traffic.
+    /// All bytes, as zeros: the file is as large as the traffic.
     Zeros,
 }
 
@@ -67,8 +67,8 @@ pub enum Payload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface(u32);
 
-/// A pcapng file in the making. Writes are buffered; call [`finish`](Self::finish) at the end, or
-/// an error in the last ones goes unnoticed.
+/// A pcapng file being written. Writes are buffered; call [`finish`](Self::finish) at the end,
+/// otherwise an error in the last ones is not noticed.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     out: BufWriter<W>,
@@ -77,7 +77,7 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file with `comment`, such as the run's command and fingerprint.
+    /// Starts a file with `comment`, such as the run's command and fingerprint.
     pub fn new(out: W, comment: &str, payload: Payload) -> io::Result<Self> {
         let mut capture =
             Self { out: BufWriter::with_capacity(BUFFER, out), payload, interfaces: 0 };
@@ -92,7 +92,7 @@ impl<W: Write> Capture<W> {
         Ok(capture)
     }
 
-    /// Adds a link that packets can be seen on. A name longer than 65 535 bytes is cut.
+    /// Adds a link on which packets can be captured. A name longer than 65 535 bytes is truncated.
     pub fn add_link(&mut self, name: &str) -> io::Result<Interface> {
         let interface = Interface(self.interfaces);
         let next = self.interfaces.checked_add(1).ok_or_else(|| {
@@ -109,7 +109,7 @@ impl<W: Write> Capture<W> {
         Ok(interface)
     }
 
-    /// A packet was seen on `link` at `time`. An error if the link is not one of this capture.
+    /// Records a packet on `link` at `time`. Fails if the link does not belong to this capture.
     pub fn packet(
         &mut self,
         link: Interface,
@@ -148,7 +148,7 @@ impl<W: Write> Capture<W> {
         self.end_block(body)
     }
 
-    /// Writes what is still buffered and returns the file.
+    /// Writes buffered data and returns the file.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         self.out.into_inner().map_err(io::IntoInnerError::into_error)
@@ -159,7 +159,7 @@ impl<W: Write> Capture<W> {
         self.put(&(body + BLOCK_FRAME).to_le_bytes())
     }
 
-    /// The length stands at both ends of a block, so that files can be read backwards.
+    /// The length is at both ends of a block, so that files can be read backwards.
     fn end_block(&mut self, body: u32) -> io::Result<()> {
         self.put(&(body + BLOCK_FRAME).to_le_bytes())
     }
@@ -203,13 +203,13 @@ const OPTION_COMMENT: u16 = 1;
 const SECTION_APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const INTERFACE_RESOLUTION: u16 = 9;
-/// As a negative power of ten.
+/// Resolution as a negative power of ten.
 const NANOSECONDS: [u8; 1] = [9];
 const LINK_ETHERNET: u16 = 1;
-/// As in tcpdump: no packet is longer, so none counts as cut by it.
+/// The same as tcpdump's: no packet is longer, so none is marked as truncated.
 const SNAPSHOT_LENGTH: u32 = 262_144;
 
-/// The bytes of `text`, without those that an option cannot hold.
+/// Bytes of `text`, truncated to the length of an option.
 fn text(text: &str) -> &[u8] {
     let mut end = text.len().min(usize::from(u16::MAX));
     while !text.is_char_boundary(end) {
@@ -218,7 +218,7 @@ fn text(text: &str) -> &[u8] {
     &text.as_bytes()[..end]
 }
 
-/// Bytes of the options with their heads, padding and end.
+/// Bytes of the options with their headers, padding and end.
 fn options_len(options: &[(u16, &[u8])]) -> u32 {
     let each = options.iter().map(|(_, value)| 4 + (value.len() as u32).next_multiple_of(4)); // at most 2^16 each
     each.sum::<u32>() + 4

@@ -1,4 +1,4 @@
-//! The file's bytes worked out by hand, and what happens when writing fails.
+//! Bytes of the file worked out by hand, and errors while writing.
 
 use tidegate_transport::Segment;
 
@@ -17,7 +17,7 @@ fn view(segment: &Segment) -> PacketView<'_> {
     }
 }
 
-/// The blocks of a file as (kind, body), each checked for its two lengths.
+/// Blocks of a file as (kind, body), with both lengths of each checked.
 fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().unwrap());
     let mut blocks = Vec::new();
@@ -33,11 +33,11 @@ fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
 }
 
 #[test]
-fn a_file_is_as_worked_out_by_hand() {
+fn a_file_agrees_with_bytes_worked_out_by_hand() {
     let segment = Segment { len: 3, ..Segment::default() };
     let mut capture = Capture::new(Vec::new(), "a run", Payload::Omitted).unwrap();
     let link = capture.add_link("a -> b").unwrap();
-    // 2^32 ns and 5 more, and less than one.
+    // 2^32 ns and 5 more, plus a fraction.
     let time = Time::from_ps(4_294_967_301_999);
     capture.packet(link, time, &view(&segment)).unwrap();
     let file = capture.finish().unwrap();
@@ -66,7 +66,7 @@ fn a_file_is_as_worked_out_by_hand() {
 }
 
 #[test]
-fn payload_is_zeros_if_it_is_asked_for() {
+fn payload_is_written_as_zeros_on_request() {
     for len in [0, 1, 2, 3, 1460, 5000, u32::MAX] {
         let segment = Segment { len, ..Segment::default() };
         let frame = Frame::new(&view(&segment));
@@ -83,12 +83,12 @@ fn payload_is_zeros_if_it_is_asked_for() {
 }
 
 #[test]
-fn texts_too_long_are_cut_between_letters() {
+fn long_texts_are_truncated_between_characters() {
     let long = "é".repeat(40_000);
     let mut capture = Capture::new(Vec::new(), &long, Payload::Omitted).unwrap();
     capture.add_link(&long).unwrap();
     let blocks = blocks(&capture.finish().unwrap());
-    // 65 535 would be half a letter.
+    // 65 535 would be in the middle of a character.
     assert_eq!(blocks[0].1[16..20], [1, 0, 0xFE, 0xFF]);
     assert_eq!(blocks[1].1[8..12], [2, 0, 0xFE, 0xFF]);
     assert!(text("é").len() == 2 && text("").is_empty());
@@ -108,7 +108,7 @@ fn a_link_of_another_capture_is_refused() {
     assert_eq!(error.to_string(), "link 1 is not one of the capture's 1");
 }
 
-/// A disk with room for so many bytes.
+/// A disk with room for a limited number of bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -127,7 +127,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_an_error_wherever_it_fills_up() {
+fn a_full_disk_is_an_error_at_any_position() {
     let write = |room| -> io::Result<()> {
         let mut capture = Capture::new(Full(room), "", Payload::Zeros)?;
         let link = capture.add_link("a")?;

@@ -1,11 +1,12 @@
-//! Simulated packets as bytes of the wire: Ethernet, IPv4, then TCP, RoCE v2 or ICMP echo.
+//! Simulated packets as bytes on the wire: Ethernet, IPv4, then TCP, RoCE v2 or ICMP echo.
 //!
-//! The simulator has no payload, so it is taken to be all zeros. Zeros add nothing to an Internet
-//! checksum: headers alone are enough to write checksums that hold for the whole packet.
+//! The simulator has no payload, so payload is taken to be all zeros. Zeros add nothing to an
+//! Internet checksum: the headers alone are enough to write checksums that hold for the whole
+//! packet.
 //!
-//! Ethernet, not bare IP, because that is what a capture at a real switch holds, because every tool
-//! reads it, and because such a frame can be sent again on a real link. There is no VLAN tag:
-//! the class stands in the DSCP, where switches of today look for it.
+//! Frames are Ethernet instead of bare IP, because captures at real switches are, because every
+//! tool reads it, and because such a frame can be sent on a real link. There is no VLAN tag: the
+//! class is in the DSCP, where today's switches look for it.
 //!
 //! - **Ethernet**: host `n` has the locally administered address 02:00:00 followed by `n` in three
 //!   bytes, on every link; routers do not rewrite it. Short frames are not padded.
@@ -13,10 +14,10 @@
 //!   stays at 64, so that a packet looks the same on every link of its path.
 //! - **TCP** (RFC 9293): complete, with the options of RFC 2018 and RFC 7323 that the endpoints
 //!   use.
-//! - **RoCE v2**: minimal. Data are SENDs of one message a flow, answers are ACKs and NAKs with an
-//!   AETH and no credits, CNPs are as in the annex A17. The queue pair is the destination port,
-//!   the packet sequence number counts units of the flow's payload size, and the invariant CRC is
-//!   zero. Neither connection setup nor a RETH exists. Wireshark 4.0 has no name for the opcode of
+//! - **RoCE v2**: minimal. Data are SENDs of one message per flow, answers are ACKs and NAKs with
+//!   an AETH and no credits, CNPs follow annex A17. The queue pair is the destination port, the
+//!   packet sequence number counts units of the flow's payload size, and the invariant CRC is zero.
+//!   There is neither connection setup nor a RETH. Wireshark 4.0 has no name for the opcode of
 //!   CNPs, 129, and says "Malformed" in the summary of any SEND whose payload is not in the file;
 //!   it reads the fields of both.
 //! - **ICMP** (RFC 792): echo and its reply.
@@ -24,8 +25,9 @@
 //! Written by hand: the known libraries build headers around payload bytes, which do not exist
 //! here.
 //!
-//! A packet's length is that of these headers. The simulator may count bytes in another way (a
-//! paper's fixed 40 bytes of headers, say), and then its lengths differ from a capture's.
+//! A packet's length is the length of these headers plus payload. The simulator may count bytes
+//! differently (a paper's fixed 40 bytes of headers, for example), and then its lengths differ from
+//! a capture's.
 
 #[cfg(test)]
 mod tests;
@@ -34,83 +36,83 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Flags, Segment};
 use tidegate_units::Ecn;
 
-/// The largest number of header bytes: Ethernet, IPv4, and TCP with four SACK blocks.
+/// Largest number of header bytes: Ethernet, IPv4, and TCP with four SACK blocks.
 pub const MAX_HEADERS: usize = TRANSPORT + 20 + 36;
 
-/// The shift of every TCP window on the wire (RFC 7323, section 2).
+/// Shift of every TCP window on the wire (RFC 7323, section 2).
 ///
-/// Windows up to 256 MiB fit, more than any published setting asks for; larger ones are shown as
-/// that. A window is rounded up to its unit of 4 KiB, so that only a closed one is shown as zero.
+/// Windows up to 256 MiB fit, more than any published setting needs; larger ones are written as 256
+/// MiB. A window is rounded up to its unit of 4 KiB, so that only a closed one is written as zero.
 pub const WINDOW_SHIFT: u8 = 12;
 
-/// A packet as a link sees it.
+/// A packet as seen on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketView<'a> {
-    /// The number of the sending host.
+    /// Number of the sending host.
     pub src_host: u32,
-    /// The number of the receiving host.
+    /// Number of the receiving host.
     pub dst_host: u32,
-    /// The sender's port; an echo has none.
+    /// Source port; unused for an echo.
     pub src_port: u16,
-    /// The receiver's port, or its queue pair with RoCE; an echo has none.
+    /// Destination port, or queue pair with RoCE; unused for an echo.
     pub dst_port: u16,
-    /// The differentiated services codepoint, at most 63: larger ones are written as 63.
+    /// Differentiated services codepoint, at most 63: larger values are written as 63.
     pub dscp: u8,
-    /// The identification of the IP header: to count the packets of a flow, so that a copy of the
+    /// Identification in the IP header. Use it to count a flow's packets, so that a copy of the
     /// same bytes can be distinguished from the same packet on another link.
     pub ip_id: u16,
-    /// What the packet carries.
+    /// Content of the packet.
     pub body: Body<'a>,
 }
 
-/// What an IP packet carries.
+/// Content of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A ping or its answer.
     Echo(Echo),
     /// A packet of a DCQCN flow.
     Roce {
-        /// The packet.
+        /// The DCQCN packet.
         packet: &'a dcqcn::Packet,
-        /// The payload of the flow's full packets, the unit of its sequence numbers.
+        /// Payload of the flow's full packets, the unit of its sequence numbers.
         payload: u32,
     },
-    /// A TCP segment. Its `class` is not read: `dscp` says where it goes.
+    /// A TCP segment. Its `class` is ignored in favour of `dscp`.
     Tcp(&'a Segment),
 }
 
 /// A ping or its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// Which of the two.
+    /// Request or reply.
     pub kind: EchoKind,
-    /// Names the prober, in both directions.
+    /// Id of the prober, in both directions.
     pub id: u16,
-    /// The number of the probe, in both directions.
+    /// Number of the probe, in both directions.
     pub sequence: u16,
     /// Payload bytes.
     pub len: u32,
-    /// The IP codepoint.
+    /// ECN codepoint of the IP header.
     pub ecn: Ecn,
 }
 
-/// Which half of a ping.
+/// Kind of ping packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoKind {
-    /// The answer.
+    /// The reply.
     Reply,
-    /// The probe.
+    /// The request.
     Request,
 }
 
-/// The DSCP of traffic class `class`: class selector CS0 to CS7 (RFC 2474, section 4.2.2), which
-/// switches and Wireshark know by name. Higher classes have that of class 7.
+/// DSCP of traffic class `class`: class selector CS0 to CS7 (RFC 2474, section 4.2.2), which
+/// switches and Wireshark know by name. Higher classes have class 7's.
 #[inline]
 pub const fn class_selector(class: u8) -> u8 {
     if class < 7 { class << 3 } else { 7 << 3 }
 }
 
-/// A frame: its headers, and how many zero bytes follow them.
+/// A frame: its headers, and the number of zero bytes after them.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     bytes: [u8; MAX_HEADERS],
@@ -131,22 +133,22 @@ impl Frame {
         frame
     }
 
-    /// The header bytes, from the Ethernet address on.
+    /// Header bytes, starting with the Ethernet address.
     #[inline]
     pub fn headers(&self) -> &[u8] {
         &self.bytes[..self.filled]
     }
 
-    /// How many bytes follow the headers, all of them zero: payload, padding, trailer.
+    /// Number of zero bytes after the headers: payload, padding, trailer.
     #[inline]
     pub const fn zeros(&self) -> u32 {
         self.zeros
     }
 
-    /// Bytes of the whole frame, without its check sequence.
+    /// Length of the whole frame, without its check sequence.
     #[inline]
     pub const fn wire_len(&self) -> u32 {
-        // The headers are at most MAX_HEADERS, the whole at most 65 535 + 14.
+        // The headers have at most MAX_HEADERS bytes, the whole at most 65 535 + 14.
         self.filled as u32 + self.zeros
     }
 
@@ -205,7 +207,8 @@ impl Frame {
         const DEFAULT_PARTITION: [u8; 2] = [0xFF, 0xFF];
         const INVARIANT_CRC: u32 = 4;
         let unit = u64::from(unit.max(1));
-        // The packet that is sent, the last one that an ACK covers, the one that a NAK misses.
+        // The number of the packet sent, of the last packet covered by an ACK, or of the packet
+        // missing at a NAK.
         let (opcode, number) = match inner.kind {
             dcqcn::Kind::Ack => (0x11, inner.offset.div_ceil(unit).wrapping_sub(1)),
             dcqcn::Kind::Cnp => (0x81, 0),
@@ -220,7 +223,7 @@ impl Frame {
             }
             dcqcn::Kind::Nack => (0x11, inner.offset.div_ceil(unit)),
         };
-        // Only data has payload, whatever the value says.
+        // Only data packets have payload, whatever the field contains.
         let is_data = inner.kind == dcqcn::Kind::Data;
         let len = if is_data { inner.len } else { 0 };
         let padding = len.wrapping_neg() % 4;
@@ -235,7 +238,7 @@ impl Frame {
         self.put(DEFAULT_PARTITION);
         self.put([if notifies { BECN } else { 0 }, 0, queue_high, queue_low]);
         self.put([if inner.last { ACK_AT_ONCE } else { 0 }, high, middle, low]);
-        // What has no payload is captured whole, to the end of its CRC.
+        // A packet without payload is captured as a whole, to the end of its CRC.
         let mut behind = 0;
         match inner.kind {
             dcqcn::Kind::Ack => self.put([0x1F, 0, 0, 0, 0, 0, 0, 0]), // no credits
@@ -262,8 +265,8 @@ impl Frame {
         self.check(TRANSPORT + 2, 0);
     }
 
-    /// Writes what comes before the transport header, which is complete, and counts the `behind`
-    /// zero bytes that follow it as far as they fit. Returns the bytes that IP carries.
+    /// Writes the headers before the transport header, which is complete, and counts the `behind`
+    /// zero bytes after it as far as they fit. Returns the number of bytes in the IP payload.
     fn ip(&mut self, packet: &PacketView<'_>, protocol: Protocol, ecn: Ecn, behind: u32) -> u32 {
         const DO_NOT_FRAGMENT: [u8; 2] = [0x40, 0x00];
         const TIME_TO_LIVE: u8 = 64;
@@ -293,7 +296,8 @@ impl Frame {
         transport
     }
 
-    /// Writes the checksum of the transport header, plus `extra`, at `offset`, which is still zero.
+    /// Writes the checksum of the transport header, plus `extra`, at `offset`, where the bytes are
+    /// still zero.
     fn check(&mut self, offset: usize, extra: u32) {
         let checksum = !fold(sum(&self.bytes[TRANSPORT..self.filled]) + extra);
         self.bytes[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
@@ -316,14 +320,14 @@ enum Protocol {
 
 const ETHERNET: usize = 14;
 const IP_HEADER: u32 = 20;
-/// Where the two IP addresses begin.
+/// Offset of the two IP addresses.
 const ADDRESSES: usize = ETHERNET + 12;
-/// Where the header above IP begins.
+/// Offset of the transport header.
 const TRANSPORT: usize = ETHERNET + IP_HEADER as usize;
 const NOP: u8 = 1;
 const ROCE_PORT: u16 = 4791;
 
-/// The low three bytes of a host's addresses.
+/// Low three bytes of a host's addresses.
 const fn host(number: u32) -> [u8; 3] {
     let last = 0x00FF_FFFF;
     let [_, high, middle, low] = if number < last { number } else { last }.to_be_bytes();
@@ -334,12 +338,12 @@ const fn saturate(value: u32) -> u16 {
     if value < u16::MAX as u32 { value as u16 } else { u16::MAX }
 }
 
-/// The plain sum of 16-bit words; headers are at most 45 of them.
+/// Plain sum of 16-bit words; headers have at most 45 of them.
 fn sum(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }
 
-/// A sum with its carries added back in (RFC 1071): two times are enough for 32 bits.
+/// A sum with its carries added back in (RFC 1071): twice is enough for 32 bits.
 const fn fold(sum: u32) -> u16 {
     let once = (sum & 0xFFFF) + (sum >> 16);
     ((once & 0xFFFF) + (once >> 16)) as u16

@@ -1,4 +1,4 @@
-//! Bytes worked out by hand, and every field read back by a parser that shares nothing with the
+//! Bytes worked out by hand, and every field read back by a parser that shares no code with the
 //! writer.
 
 use tidegate_transport::{Range, SackBlocks, Seq};
@@ -20,7 +20,7 @@ fn view(body: Body<'_>) -> PacketView<'_> {
 }
 
 #[test]
-fn data_with_a_mark_answered_is_as_worked_out_by_hand() {
+fn marked_data_agrees_with_bytes_worked_out_by_hand() {
     let segment = Segment {
         seq: Seq(0x0001_0203),
         ack: Seq(0x0405_0607),
@@ -47,7 +47,7 @@ fn data_with_a_mark_answered_is_as_worked_out_by_hand() {
 }
 
 #[test]
-fn a_syn_that_offers_ecn_is_as_worked_out_by_hand() {
+fn an_ecn_setup_syn_agrees_with_bytes_worked_out_by_hand() {
     let segment = Segment {
         window: 16 << 20,
         flags: Flags::SYN | Flags::ECE | Flags::CWR,
@@ -90,7 +90,7 @@ fn sack_blocks_follow_two_nops() {
 }
 
 #[test]
-fn only_a_closed_window_is_shown_as_zero() {
+fn only_a_closed_window_is_written_as_zero() {
     let shown = |flags, window| {
         let segment = Segment { window, flags, ..Segment::default() };
         let frame = Frame::new(&view(Body::Tcp(&segment)));
@@ -104,7 +104,7 @@ fn only_a_closed_window_is_shown_as_zero() {
 }
 
 #[test]
-fn hosts_and_classes_beyond_the_last_share_its_number() {
+fn hosts_and_classes_beyond_the_last_share_its_address() {
     assert_eq!(host(0), [0, 0, 0]);
     assert_eq!(host(0x0001_0203), [1, 2, 3]);
     assert_eq!(host(0x00FF_FFFE), [0xFF, 0xFF, 0xFE]);
@@ -114,7 +114,7 @@ fn hosts_and_classes_beyond_the_last_share_its_number() {
 }
 
 #[test]
-fn a_packet_is_cut_where_ipv4_ends() {
+fn a_packet_is_truncated_at_the_ipv4_limit() {
     let length = |len| {
         let segment = Segment { len, ..Segment::default() };
         Frame::new(&view(Body::Tcp(&segment))).wire_len()
@@ -124,7 +124,7 @@ fn a_packet_is_cut_where_ipv4_ends() {
     assert_eq!(length(u32::MAX), whole);
 }
 
-/// The transport header of a RoCE packet whose unit is 1000 bytes.
+/// Transport header of a RoCE packet whose unit is 1000 bytes.
 fn roce(packet: dcqcn::Packet) -> Vec<u8> {
     let frame = Frame::new(&view(Body::Roce { packet: &packet, payload: 1000 }));
     assert_eq!(frame.headers()[ETHERNET + 9], 17);
@@ -147,7 +147,7 @@ const DATA: dcqcn::Packet = dcqcn::Packet {
 };
 
 #[test]
-fn roce_data_is_a_send_numbered_by_its_place() {
+fn roce_data_is_a_send_numbered_by_position() {
     let at = |offset, len, last| roce(dcqcn::Packet { offset, len, last, ..DATA });
     let queue = [0, 0, 0x13, 0x89];
     let expected = |opcode, number| [&[opcode, 0, 0xFF, 0xFF], &queue[..], number].concat();
@@ -155,17 +155,17 @@ fn roce_data_is_a_send_numbered_by_its_place() {
     assert_eq!(at(258_000, 1000, false), expected(0x01, &[0, 0, 1, 2]));
     assert_eq!(at(2_000, 1000, true), expected(0x02, &[0x80, 0, 0, 2]));
     assert_eq!(at(0, 1000, true), expected(0x04, &[0x80, 0, 0, 0]));
-    // 2^24 packets later the number begins again.
+    // After 2^24 packets the number wraps.
     assert_eq!(at(16_777_217_000, 1000, false)[9..], [0, 0, 1]);
     // Three bytes short of a word.
     assert_eq!(at(0, 997, false)[1], 0x30);
 }
 
 #[test]
-fn roce_answers_say_what_arrived_and_what_is_missing() {
+fn roce_answers_acknowledge_packets_or_name_the_missing_one() {
     let answer =
         |kind, offset, echo| roce(dcqcn::Packet { offset, kind, ecn: Ecn::NotEct, echo, ..DATA });
-    // The first twelve bytes are the base header; the CRC is zero, as are a CNP's 16 bytes.
+    // The first twelve bytes are the base header; the CRC is zero, and so are a CNP's 16 bytes.
     let expected = |opcode, notice, number, extension: &[u8]| {
         let mut bytes = vec![opcode, 0, 0xFF, 0xFF, notice, 0, 0x13, 0x89, 0, 0, 0, number];
         bytes.extend(extension);
@@ -185,7 +185,7 @@ fn roce_answers_say_what_arrived_and_what_is_missing() {
 }
 
 #[test]
-fn an_echo_is_as_worked_out_by_hand() {
+fn an_echo_agrees_with_bytes_worked_out_by_hand() {
     let echo = |kind| {
         let frame = Frame::new(&view(Body::Echo(Echo {
             kind,
@@ -202,7 +202,7 @@ fn an_echo_is_as_worked_out_by_hand() {
     assert_eq!(echo(EchoKind::Reply), [0, 0, 0xED, 0xC6, 0x12, 0x34, 0, 5]);
 }
 
-/// A segment as read from the wire, and what its IP header said.
+/// A segment as read from the wire, with the fields of its IP header.
 #[derive(Debug, PartialEq)]
 struct Parsed {
     hosts: (u32, u32),
@@ -223,7 +223,7 @@ fn be32(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(bytes.try_into().unwrap())
 }
 
-/// The ones' complement sum of a message that holds its checksum is all ones (RFC 1071).
+/// The ones' complement sum of a message with its checksum is all ones (RFC 1071).
 fn is_intact(message: &[u8]) -> bool {
     let mut sum = 0_u64;
     for pair in message.chunks(2) {
@@ -232,7 +232,7 @@ fn is_intact(message: &[u8]) -> bool {
     sum > 0 && sum.is_multiple_of(0xFFFF)
 }
 
-/// Reads a whole frame by RFC 791, 793, 2018 and 7323.
+/// Reads a whole frame according to RFC 791, 793, 2018 and 7323.
 fn parse(frame: &[u8]) -> Parsed {
     let (ethernet, ip) = frame.split_at(14);
     assert_eq!(ethernet[12..], [8, 0]);
@@ -272,7 +272,7 @@ fn parse(frame: &[u8]) -> Parsed {
         match (*kind, value.len()) {
             (2, 2) => {
                 segment.mss = be16(value);
-                assert_ne!(segment.mss, 0, "no option means none");
+                assert_ne!(segment.mss, 0, "an MSS of zero must be written as no option");
             }
             (3, 1) => shift = Some(value[0]),
             (4, 0) => segment.sack_permitted = true,
@@ -282,7 +282,7 @@ fn parse(frame: &[u8]) -> Parsed {
                     segment.sack.push(Range::new(edge(0), edge(4)));
                 }
             }
-            other => panic!("no such option: {other:?}"),
+            other => panic!("unknown option: {other:?}"),
         }
         options = behind;
     }
@@ -298,7 +298,7 @@ fn parse(frame: &[u8]) -> Parsed {
     }
 }
 
-/// Any bits, and often the largest or a small number.
+/// Random bits, often the largest or a small number.
 fn draw(rng: &mut Rng) -> u32 {
     let bits = rng.next_u32();
     match bits % 4 {
@@ -330,7 +330,7 @@ fn random_segment(rng: &mut Rng) -> Segment {
 }
 
 #[test]
-fn every_segment_reads_back_as_it_was() {
+fn every_segment_reads_back_unchanged() {
     for seed in 0..4_000 {
         let mut rng = Rng::new(seed, 0);
         let sent = random_segment(&mut rng);
@@ -351,7 +351,7 @@ fn every_segment_reads_back_as_it_was() {
         let window =
             if is_syn { u64::from(sent.window) } else { u64::from(sent.window).div_ceil(4096) };
         let mut expected = sent;
-        // What a header cannot hold, or leaves out.
+        // Fields that a header cannot hold, or leaves out.
         expected.class = 0;
         expected.window = 0;
         expected.len = sent.len.min(65_535 - (header_len as u32 - 14));
@@ -378,7 +378,7 @@ fn every_segment_reads_back_as_it_was() {
 }
 
 #[test]
-fn no_packet_of_any_kind_is_too_long_or_too_strange() {
+fn random_packets_of_all_kinds_are_valid() {
     for seed in 0..20_000 {
         let mut rng = Rng::new(seed, 1);
         let packet = dcqcn::Packet {
