@@ -340,7 +340,7 @@ fn a_busy_link_is_fully_utilized_and_shared_fairly() {
     let payload = link.payload_utilisation().unwrap();
     assert!((payload / used - 1460.0 / 1500.0).abs() < 1e-6);
     assert!(observed.fairness().unwrap() > 0.95);
-    // The flows received what the link carried, except for packets in flight.
+    // The flows received all bytes that the link carried, except for packets in flight.
     let received = observed.flows.iter().map(|flow| flow.received).sum::<u64>();
     assert!(received.abs_diff(link.payload) < 100_000, "{received} of {}", link.payload);
     let series = observed.series.as_ref().unwrap();

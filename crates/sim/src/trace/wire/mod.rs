@@ -223,7 +223,7 @@ impl Frame {
             }
             dcqcn::Kind::Nack => (0x11, inner.offset.div_ceil(unit)),
         };
-        // Only data packets have payload, whatever the field contains.
+        // Only data packets have payload; the field is ignored in others.
         let is_data = inner.kind == dcqcn::Kind::Data;
         let len = if is_data { inner.len } else { 0 };
         let padding = len.wrapping_neg() % 4;
