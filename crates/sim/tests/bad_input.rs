@@ -1,4 +1,4 @@
-//! What cannot be run is refused with the field that is wrong, and what cannot finish ends with a
+//! Invalid setups are refused with the field at fault, and runs that cannot finish end with a
 //! diagnosis.
 
 mod common;
@@ -19,15 +19,15 @@ fn outcome(setup: &Setup) -> Outcome {
     common::run(setup)
 }
 
-/// A run of one flow that has no mistake.
+/// A valid run of one flow.
 fn good() -> Setup {
     setup(star(3, Span::from_us(5)), vec![flow(Time::ZERO, 0, 1, 10_000)])
 }
 
-/// Both engines refuse the setup, with the same words.
+/// Asserts that both engines refuse the setup with the same error, and returns the error.
 fn refusal(setup: &Setup) -> String {
     let never = AtomicBool::new(false);
-    let found = run::run(setup, &never).expect_err("it cannot be run");
+    let found = run::run(setup, &never).expect_err("the setup must be refused");
     assert_eq!(run::run_by_heap(setup, &never), Err(found.clone()));
     found.to_string()
 }
@@ -53,9 +53,9 @@ fn a_network_that_cannot_route_is_refused() {
 }
 
 #[test]
-fn a_link_without_speed_cannot_be_written() {
+fn a_rate_of_zero_cannot_be_parsed() {
     assert_eq!(Rate::from_bps(0), None);
-    let error = "0Gbps".parse::<Rate>().expect_err("no link has this speed");
+    let error = "0Gbps".parse::<Rate>().expect_err("a rate must not be zero");
     assert!(error.to_string().contains("0Gbps"), "{error}");
 }
 
@@ -71,7 +71,7 @@ fn a_link_that_takes_no_time_is_refused() {
 }
 
 #[test]
-fn flows_that_cannot_be_are_refused() {
+fn impossible_flows_are_refused() {
     let flows = |flows: &[Flow]| {
         let flows = flows.to_vec();
         |setup: &mut Setup| setup.flows = flows
@@ -92,7 +92,7 @@ fn flows_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn transports_that_cannot_be_are_refused() {
+fn impossible_transports_are_refused() {
     let with = |change: fn(&mut tidegate_transport::Config)| {
         let mut host = stack("tcn-sim", "dctcp");
         change(&mut host.config);
@@ -121,7 +121,7 @@ fn transports_that_cannot_be_are_refused() {
     );
 }
 
-/// Not in the middle of a run, and not for the sake of a host that only receives.
+/// The error comes before the run, and only for hosts that send.
 #[test]
 fn a_sender_that_is_slower_than_its_least_rate_is_refused() {
     let mut network = Network::new(2, 1);
@@ -140,7 +140,7 @@ fn a_sender_that_is_slower_than_its_least_rate_is_refused() {
 }
 
 #[test]
-fn ports_that_cannot_be_are_refused() {
+fn impossible_ports_are_refused() {
     let switch = |marking, scheduling, buffer| {
         let made = ports(marking, scheduling, buffer);
         move |setup: &mut Setup| setup.switch = made
@@ -155,7 +155,7 @@ fn ports_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn probes_paths_and_stops_that_cannot_be_are_refused() {
+fn impossible_probes_paths_and_stops_are_refused() {
     let probe = Probe {
         src: HostId(0),
         dst: HostId(9),
@@ -188,9 +188,9 @@ fn probes_paths_and_stops_that_cannot_be_are_refused() {
     );
 }
 
-/// The text of a stall, the same from both engines.
+/// The diagnosis of a stall, the same from both engines.
 fn diagnosis(setup: &Setup) -> String {
-    let slow = run::run_by_heap(setup, &AtomicBool::new(false)).expect("it can be run");
+    let slow = run::run_by_heap(setup, &AtomicBool::new(false)).expect("the setup is valid");
     let fast = outcome(setup);
     assert_eq!((&fast.flows, &fast.end), (&slow.flows, &slow.end));
     match fast.end {
@@ -206,7 +206,7 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     let setup = Setup {
         switch: ports("none", "fifo", "per-port limit=1000B"),
         transports: vec![tcp(host)],
-        // The second one fits.
+        // The second packet fits.
         flows: vec![flow(Time::ZERO, 0, 1, 10_000), flow(Time::from_us(1), 0, 2, 500)],
         ..good()
     };
@@ -223,8 +223,8 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     let line = "flow 0 from host 0 to host 1: 0 bytes received of a flow without end, ";
     assert!(text.contains(line), "{text}");
     let results = outcome(&setup).flows;
-    assert_ne!(results[1].acked_at, Time::MAX, "what can finish does");
-    // A sender that gives up ends the run by itself.
+    assert_ne!(results[1].acked_at, Time::MAX, "a flow that can finish does");
+    // A sender that gives up ends the run.
     let broken = outcome(&Setup {
         transports: vec![tcp(stack("tcn-sim", "dctcp"))],
         stop: Stop { stalled: Span::from_secs(3600), ..Stop::default() },
@@ -233,10 +233,10 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     assert_eq!((broken.end, broken.tally.broken), (End::Finished, 1));
 }
 
-/// Four switches in a ring, and flows from each over the next to the one after it: every link of
-/// the ring waits for the next one.
+/// Four switches in a ring, with flows from each over the next to the one after it: every link of
+/// the ring waits for the next.
 #[test]
-fn switches_that_pause_each_other_for_good_are_diagnosed() {
+fn switches_that_pause_each_other_forever_are_diagnosed() {
     let (rate, delay) = (Rate::from_gbps(10), Span::from_us(1));
     let mut ring = Network::new(4, 4);
     for host in 0..4 {
@@ -250,7 +250,7 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
     let setup = Setup {
         network: ring,
         flows: flows.collect(),
-        // Links are counted by number: at the first switch the way around the ring comes first.
+        // Links are chosen by number: at the first switch the link around the ring comes first.
         paths: vec![0, 1, 1, 1],
         nic: Some(ports("none", "sp queues=2", "unlimited")),
         switch: ports(
@@ -266,7 +266,7 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
     assert!(text.contains("4 flows wait and nothing moves"), "{text}");
 }
 
-/// Endless flows and no end in sight: somebody else ends the run, and what is finished is kept.
+/// Endless flows and no time limit: an interrupt ends the run, and finished flows are kept.
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
     let setup = Setup {
@@ -274,9 +274,9 @@ fn an_interrupt_keeps_what_is_finished() {
         ..good()
     };
     let interrupt = AtomicBool::new(true);
-    let at_once = run::run(&setup, &interrupt).expect("it can be run");
+    let at_once = run::run(&setup, &interrupt).expect("the setup is valid");
     assert_eq!(at_once.end, End::Interrupted);
-    // Another run takes a while in the meantime; how long does not matter, if it is long enough.
+    // Another run takes a while meanwhile; its length does not matter as long as it is long enough.
     for megabytes in [10, 100, 1_000] {
         let other = Setup { flows: vec![flow(Time::ZERO, 0, 1, megabytes * 1_000_000)], ..good() };
         interrupt.store(false, Ordering::Relaxed);
@@ -284,7 +284,7 @@ fn an_interrupt_keeps_what_is_finished() {
             let run = scope.spawn(|| run::run(&setup, &interrupt));
             outcome(&other);
             interrupt.store(true, Ordering::Relaxed);
-            run.join().expect("it ends").expect("it can be run")
+            run.join().expect("the run's thread has not panicked").expect("the setup is valid")
         });
         assert_eq!(outcome.end, End::Interrupted);
         if outcome.flows[0].acked_at != Time::MAX {

@@ -1,5 +1,5 @@
-//! BFC in whole runs: what theory says of its queues and of the time that its links are idle, and
-//! whom its pauses do not stop.
+//! BFC in whole runs: queues and idle times of links agree with theory, and pauses stop only the
+//! intended flows.
 
 #![expect(clippy::cast_precision_loss, reason = "shares of small numbers")]
 
@@ -19,7 +19,7 @@ const RATE: Rate = Rate::from_gbps(40);
 const PACKET: u32 = 1_000;
 const QUEUES: &str = "sp-dwrr strict=1 quanta=1062,1062,1062,1062,1062,1062,1062";
 
-/// Hosts that send at the speed of their links whatever happens, to the last one.
+/// Hosts that send at the speed of their links in any case, to the last one.
 fn unbridled(network: Network, flows: Vec<Flow>) -> Setup {
     let config = dcqcn::Config {
         payload: PACKET,
@@ -45,7 +45,7 @@ fn senders(count: u32) -> Network {
         host_delays: vec![Span::from_us(13); count as usize],
         ..star::Config::default()
     };
-    config.build().expect("the test has it right")
+    config.build().expect("the topology's settings are valid")
 }
 
 fn until(whole: &Setup, at: Time) -> Outcome {
@@ -54,13 +54,14 @@ fn until(whole: &Setup, at: Time) -> Outcome {
 }
 
 /// A queue that is filled `a` times as fast as it drains is paused a round trip `H` of its link
-/// after it got too long, with all of what is on its way flagged: when the last of that leaves, it
-/// is empty, and stays so for another `H`. All that is the same whether each flow has a queue or
-/// all share one. It fills for `1 / (a - 1)`, overshoots for 1, drains for `a`, and idles for 1,
-/// all in `H`, since its threshold is what it drains in `H`. So the link is idle for `1 / (2 + a +
-/// 1 / (a - 1))` of the time, and the queue is `a` times its threshold at most.
+/// after it got too long, when everything on its way is flagged. When the last flagged packet
+/// leaves, the queue is empty, and stays empty for another `H`. This does not depend on whether
+/// each flow has its own queue or all share one. The queue fills for `1 / (a - 1)`, overshoots for
+/// 1, drains for `a`, and idles for 1, all in units of `H`, because its threshold is the number of
+/// bytes that drain in `H`. So the link is idle for `1 / (2 + a + 1 / (a - 1))` of the time, and
+/// the queue is at most `a` times its threshold.
 #[test]
-fn synchronised_flows_leave_the_link_idle_as_theory_says() {
+fn synchronized_flows_leave_the_link_idle_as_theory_predicts() {
     for (count, takes) in
         [(2, Takes::Unkept), (3, Takes::Unkept), (4, Takes::Unkept), (2, Takes::Empty)]
     {
@@ -82,7 +83,7 @@ fn synchronised_flows_leave_the_link_idle_as_theory_says() {
             "{count} flows: idle for {:.4}, not {idle:.4}",
             1.0 - used
         );
-        // Each flow is paused once in a period.
+        // Each flow is paused once per period.
         let up = Network::reverse(link_to(&whole.network, 0));
         let pauses = after.links[up.index()].pauses - before.links[up.index()].pauses;
         let expected = 0.02 / (period * 26e-6);
@@ -90,21 +91,21 @@ fn synchronised_flows_leave_the_link_idle_as_theory_says() {
             (f64::from(pauses) / expected - 1.0).abs() < 0.03,
             "{count} flows: {pauses} pauses, not {expected:.1}"
         );
-        // 130 KB are what the link sends in a round trip: the peak of each queue. If a flow may
-        // take a queue whose own flow has nothing there at the moment, the second shares that of
-        // the first, whose first packet has left when it comes.
+        // The link sends 130 KB in a round trip: the peak of each queue. If a flow may take a queue
+        // whose own flow has no packets there at the moment, the second flow shares the first one's
+        // queue, because the first packet has left when it arrives.
         let peak = match takes {
             Takes::Empty => 130_000.0 * a,
             Takes::Unkept => 130_000.0,
         };
         let longest = after.observed.queues.iter().map(|(_, seen)| seen.bytes.max());
-        let longest = longest.max().expect("the port is observed");
+        let longest = longest.max().expect("the port is observed and has queues");
         assert!((longest as f64 / peak - 1.0).abs() < 0.05, "{count} flows: {longest} bytes");
         assert_eq!(after.tally.dropped, 0);
     }
 }
 
-/// One flow alone fills the link: it is never paused.
+/// A lone flow fills the link: it is never paused.
 #[test]
 fn a_flow_alone_is_not_paused() {
     let whole = unbridled(senders(1), vec![flow(Time::ZERO, 0, 1, 30_000_000)]);
@@ -116,8 +117,8 @@ fn a_flow_alone_is_not_paused() {
     assert_eq!(took, expected);
 }
 
-/// Host 0 sends to hosts 2 and 3 over the same link. Host 1 sends to host 2 too: the flow that both
-/// share is paused, the one beside it is not.
+/// Host 0 sends to hosts 2 and 3 over the same link. Host 1 sends to host 2 too. The flow to the
+/// shared destination is paused, the one beside it is not.
 #[test]
 fn a_pause_stops_one_flow_of_a_host_and_no_other() {
     let config = star::Config {
@@ -126,7 +127,7 @@ fn a_pause_stops_one_flow_of_a_host_and_no_other() {
         host_delay: Span::from_us(13),
         ..star::Config::default()
     };
-    let network = config.build().expect("the test has it right");
+    let network = config.build().expect("the topology's settings are valid");
     let flows = vec![
         flow(Time::ZERO, 0, 2, Flow::ENDLESS),
         flow(Time::ZERO, 1, 2, Flow::ENDLESS),
@@ -140,15 +141,14 @@ fn a_pause_stops_one_flow_of_a_host_and_no_other() {
     };
     let up = Network::reverse(link_to(&whole.network, 0)).index();
     assert!(after.links[up].pauses > 50, "{}", after.links[up].pauses);
-    // The link of host 0 is shared by what is paused at times and what is not: together they fill
-    // it.
+    // On host 0's link, flows that are paused at times and flows that are not fill the link
+    // together.
     let of_host = (after.links[up].bytes - before.links[up].bytes) as f64 * 8.0 / 0.02 / 40e9;
     assert!(of_host > 0.99, "{of_host}");
     assert!(to(3) > 0.5, "{}", to(3));
 }
 
-/// Three switches in a row: the last one pauses a queue of the one before, and that pauses the
-/// host.
+/// Three switches in a row: the last one pauses a queue of the previous one, which pauses the host.
 #[test]
 fn pauses_go_back_hop_by_hop() {
     let mut network = Network::new(4, 2);
@@ -174,7 +174,7 @@ fn pauses_go_back_hop_by_hop() {
     // Host 1's flow crosses the link between the switches, beside the paused queue, with at least
     // its share.
     let took = outcome.flows[2].completion(&whole.flows[2]);
-    let took = took.expect("it is finished");
+    let took = took.expect("the flow finishes");
     let alone = RATE.time_for(PACKET + 62) * 4_000;
     assert!(took < alone * 3, "{took} against {alone} alone");
     let queues = outcome.observed.queues.iter();

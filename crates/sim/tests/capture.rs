@@ -1,6 +1,6 @@
-//! A run's links as Wireshark sees them, against what the run itself has counted.
+//! A run's links as seen by Wireshark, against the run's own counters.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
 use tidegate_transport::{Config, window};
 use tidegate_units::{Rate, Span, Time};
 
-/// Six hosts send to a seventh through a port that marks and, being short, drops.
+/// Six hosts send to a seventh through a port that marks and, with its small buffer, drops.
 fn incast() -> Setup {
     let mut network = Network::new(7, 1);
     for host in 0..7 {
@@ -48,7 +48,7 @@ fn incast() -> Setup {
     setup
 }
 
-/// To the receiver, and back from it.
+/// The link to the receiver, and the link back.
 const LINKS: [LinkId; 2] = [LinkId(13), LinkId(12)];
 
 fn captured(setup: &Setup, name: &str) -> (Outcome, Vec<Vec<String>>) {
@@ -87,7 +87,7 @@ fn captured(setup: &Setup, name: &str) -> (Outcome, Vec<Vec<String>>) {
 }
 
 #[test]
-fn a_captured_run_reads_as_it_was_counted() {
+fn a_captured_run_agrees_with_its_counters() {
     let setup = incast();
     let (outcome, rows) = captured(&setup, "incast.pcapng");
     let there = |row: &&Vec<String>| row[0] == "switch0>host6";
@@ -114,7 +114,7 @@ fn a_capture_changes_nothing() {
 }
 
 #[test]
-fn a_capture_stops_at_its_limit_and_says_when() {
+fn a_capture_stops_at_its_limit_and_reports_the_time() {
     let setup = incast();
     let never = AtomicBool::new(false);
     let capture = LinkCapture::new(Vec::new(), "", &setup.network, &LINKS).unwrap();
@@ -142,7 +142,7 @@ fn a_link_that_does_not_exist_cannot_be_captured() {
     assert_eq!(message, "there is no link 14 to capture");
 }
 
-/// The trace of one flow of the incast, with what the run itself has counted of it.
+/// The trace of one flow of the incast agrees with the run's own counters.
 #[test]
 fn a_trace_has_every_segment_and_ack_of_its_flow() {
     let setup = incast();
@@ -177,9 +177,9 @@ fn a_trace_has_every_segment_and_ack_of_its_flow() {
     assert!(lost > 0, "the trace has losses to find");
 }
 
-/// Probes have no number of their own, and pass the same links.
+/// Probes have no flow number, and pass the same links.
 #[test]
-fn probes_are_no_part_of_a_trace() {
+fn probes_are_not_part_of_a_trace() {
     let mut setup = incast();
     setup.probes = vec![Probe {
         src: HostId(0),
@@ -202,7 +202,7 @@ fn probes_are_no_part_of_a_trace() {
 }
 
 #[test]
-fn a_trace_of_a_flow_that_is_not_there_is_refused_with_those_that_are() {
+fn tracing_an_unknown_flow_is_refused_with_the_known_ones() {
     let mut setup = incast();
     let refused = FlowTrace::new(&setup, 6).unwrap_err().to_string();
     assert_eq!(
@@ -211,5 +211,5 @@ fn a_trace_of_a_flow_that_is_not_there_is_refused_with_those_that_are() {
     );
     setup.transports = vec![Transport::Dcqcn(Box::default())];
     let refused = FlowTrace::new(&setup, 0).unwrap_err().to_string();
-    assert!(refused.contains("flows of TCP"), "{refused}");
+    assert!(refused.contains("TCP flows"), "{refused}");
 }

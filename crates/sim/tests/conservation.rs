@@ -1,5 +1,4 @@
-//! Nothing is lost without a trace and nothing comes from nowhere: every packet and every byte is
-//! accounted for.
+//! Conservation: every packet and every byte is accounted for.
 
 mod common;
 
@@ -12,7 +11,7 @@ use tidegate_sim::setup::Stop;
 use tidegate_sim::{End, Flow, Network, NodeId, Outcome, Setup, run};
 use tidegate_units::{Span, Time};
 
-/// Packets that the links to a node carried, and what the node did with them: sent on or dropped.
+/// Packets that the links to a node carried, and packets that the node sent on or dropped.
 fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
     let (mut came, mut went) = (0, 0);
     for (index, link) in network.links().iter().enumerate() {
@@ -28,8 +27,8 @@ fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
     (came, went)
 }
 
-/// Stops long after the flows are over, when nothing is in flight any more. Another flow, which
-/// would begin later still, keeps the run from ending with them.
+/// Stops long after the flows are over, when nothing is in flight. Another flow, which would start
+/// later still, keeps the run from ending with them.
 fn with_silence_at_the_end(mut setup: Setup) -> Setup {
     setup.stop = Stop { at: Time::from_secs(60), ..Stop::default() };
     setup.flows.push(flow(Time::from_secs(90), 0, 1, 1));
@@ -77,12 +76,12 @@ fn every_packet_is_delivered_or_dropped_once() {
         dropped += u32::from(tally.dropped > 0);
         again += u32::from(outcome.flows.iter().any(|flow| flow.retransmissions > 0));
     }
-    assert!(cases > 120, "only {cases} cases came to their end");
+    assert!(cases > 120, "only {cases} cases finished");
     assert!(dropped > 20 && again > 20, "{dropped} {again}");
 }
 
-/// Without losses the links carry each byte of each flow once, a header for each packet, and an
-/// answer for each packet.
+/// Without losses the links carry each byte of each flow once, a header for each packet, and an ACK
+/// for each packet.
 #[test]
 fn links_carry_each_byte_once() {
     let mut dice = Dice::new(3);
@@ -114,7 +113,7 @@ fn links_carry_each_byte_once() {
         }
         assert_eq!((to.packets, to.bytes), (packets, bytes), "host {host}");
     }
-    // Each mark of a data packet was made by a port, and reached the receiver.
+    // Each mark of a data packet was set by a port, and reached the receiver.
     let marked = outcome.ports.iter().flatten().map(PortStats::total_marks);
     let seen = outcome.flows.iter().map(|flow| u64::from(flow.marks));
     let (marked, seen) = (marked.sum::<u64>(), seen.sum::<u64>());
@@ -143,7 +142,11 @@ fn packets_that_cannot_be_marked_never_are() {
             let drops = drops.sum::<u64>();
             assert!(non_ect == NonEct::Drop || drops == 0, "{scheme}");
             if *scheme == "tcn" {
-                assert_eq!(drops > 0, non_ect == NonEct::Drop, "what would be marked is dropped");
+                assert_eq!(
+                    drops > 0,
+                    non_ect == NonEct::Drop,
+                    "packets that would be marked are dropped"
+                );
             }
         }
     }

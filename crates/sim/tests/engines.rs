@@ -1,4 +1,4 @@
-//! The fast engine against the reference engine: the same outcome, whatever the setup.
+//! The fast engine against the reference engine: the same outcome for every setup.
 
 mod common;
 
@@ -17,7 +17,7 @@ use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, LinkId, Network, Outcome, Setup, run};
 use tidegate_units::{QueueId, Rate, Size, Span, Time};
 
-/// What both engines left, or `None` for a setup that cannot be.
+/// Outcomes of both engines, or `None` for an invalid setup.
 fn both(setup: &Setup) -> Option<[Outcome; 2]> {
     let never = AtomicBool::new(false);
     let fast = run::run(setup, &never);
@@ -32,14 +32,15 @@ fn both(setup: &Setup) -> Option<[Outcome; 2]> {
     }
 }
 
-/// What so many threads left of a setup that can be.
+/// Outcome of a valid setup on `threads` threads.
 fn on_threads(setup: &Setup, threads: usize) -> Outcome {
     let setup =
         Setup { threads: NonZeroUsize::new(threads).expect("at least one"), ..setup.clone() };
-    run::run(&setup, &AtomicBool::new(false)).expect("it can run on one thread")
+    run::run(&setup, &AtomicBool::new(false))
+        .expect("the setup is valid, since it ran on one thread")
 }
 
-/// The case of this number leaves the same on several threads.
+/// Asserts that the case has the same outcome on several threads.
 fn same_on_threads(setup: &Setup, one: &Outcome, case: u64) {
     // Each takes as long as one thread: only a long test tries all of them.
     let counts: &[usize] = match std::env::var_os("ENGINE_CASES") {
@@ -56,7 +57,7 @@ fn same_on_threads(setup: &Setup, one: &Outcome, case: u64) {
     }
 }
 
-/// Says where two outcomes differ first.
+/// First difference between two outcomes.
 fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     let kind = |end: &End| std::mem::discriminant(end);
     if kind(&fast.end) != kind(&slow.end) {
@@ -86,8 +87,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     if fast.tally != slow.tally {
         return Some(format!("tally: {:?} against {:?}", fast.tally, slow.tally));
     }
-    // A stall is noticed when the engine looks, and only the reference engine leaps to the next
-    // event.
+    // A stall is noticed at an observation, and only the reference engine jumps to the next event.
     if !matches!(fast.end, End::Stalled(_)) && fast.ended_at != slow.ended_at {
         return Some(format!("ended: {} against {}", fast.ended_at, slow.ended_at));
     }
@@ -110,7 +110,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
         ("series", is_stalled || observed[0].series == observed[1].series),
     ] {
         if !is_same {
-            return Some(format!("what was observed of {name}, {:?}", fast.end));
+            return Some(format!("observations of {name}, {:?}", fast.end));
         }
     }
     if fast.end != slow.end {
@@ -119,7 +119,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     (fast.fingerprint() != slow.fingerprint()).then(|| "fingerprint".to_owned())
 }
 
-/// The setup with this number, looked at in the middle of buckets, with pings, or given up early.
+/// The setup with this number, observed in the middle of buckets, with pings, or stopped early.
 fn case_looked_at(seed: u64) -> Setup {
     let setup = if seed % 16 == 8 { ring_case(seed) } else { case(seed) };
     looked_at(seed, setup)
@@ -157,7 +157,7 @@ fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     }
     setup.observe.host_waits = dice.once_in(2);
     if dice.once_in(4) {
-        // Also the queue of a host, be it ideal.
+        // Also the queue of a host, ideal hosts included.
         let host = link_to(&setup.network, 0);
         let series = setup.observe.series.iter_mut();
         series.for_each(|series| series.queues.push((Network::reverse(host), QueueId(0))));
@@ -165,8 +165,8 @@ fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     setup
 }
 
-/// Whether hosts have much longer links than switches, whose ports do not depend on each other:
-/// then they are served level by level.
+/// Whether hosts have much longer links than switches, whose ports do not depend on each other: if
+/// so, they are served level by level.
 fn has_short_links_inside(setup: &Setup) -> bool {
     let network = &setup.network;
     let shortest = |of_hosts: bool| {
@@ -181,7 +181,7 @@ fn has_short_links_inside(setup: &Setup) -> bool {
         && !is_coupled
 }
 
-/// What a run shows of pauses.
+/// Effects of pauses that a run shows.
 fn pauses_seen(setup: &Setup, outcome: &Outcome) -> Vec<&'static str> {
     let mut seen = Vec::new();
     if outcome.links.iter().any(|link| link.pauses > 0) {
@@ -203,22 +203,22 @@ fn pauses_seen(setup: &Setup, outcome: &Outcome) -> Vec<&'static str> {
     seen
 }
 
-/// How many random setups are tried: others with `ENGINE_CASES=5000`.
+/// Number of random setups to try: set another one with `ENGINE_CASES=5000`.
 fn case_count(usual: u64) -> u64 {
     let more = std::env::var_os("ENGINE_CASES");
     more.map_or(usual, |text| {
         let number = text.to_str().and_then(|text| text.parse().ok());
-        number.expect("a number of cases")
+        number.expect("ENGINE_CASES is a number")
     })
 }
 
-/// Random setups under BFC, each with its own number. Every packet is accounted for.
+/// Random setups under BFC, each identified by its number. Every packet is accounted for.
 #[test]
-fn both_engines_leave_the_same_under_bfc() {
+fn both_engines_agree_under_bfc() {
     let mut seen = BTreeMap::new();
     for seed in 0..case_count(150) {
         let setup = looked_at(seed, bfc_case(seed));
-        let outcomes = both(&setup).expect("it can run");
+        let outcomes = both(&setup).expect("the setup is valid");
         if let Some(difference) = difference(&outcomes) {
             panic!("case {seed}: {difference}\n{setup:?}");
         }
@@ -245,9 +245,9 @@ fn both_engines_leave_the_same_under_bfc() {
     assert_eq!(seen.len(), 4, "{seen:?}");
 }
 
-/// Random setups, each with its own number.
+/// Random setups, each identified by its number.
 #[test]
-fn both_engines_leave_the_same_whatever_the_set_up() {
+fn both_engines_agree_on_random_setups() {
     let count = case_count(400);
     let mut seen = BTreeMap::new();
     let mut see = |what: &'static str| *seen.entry(what).or_insert(0) += 1;
@@ -324,7 +324,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
             see("bursts");
         }
     }
-    // What was never seen was not tested.
+    // A mode that never occurred was not tested.
     let mut expected = mark::Config::NAMES.to_vec();
     expected.extend(["or", "finished", "time-up", "paused", "dropped", "timeout"]);
     expected.extend(["merged", "jitter", "bursts"]);
@@ -346,7 +346,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
     assert!(seen["refused"] < count / 4, "{seen:?}");
 }
 
-/// All of one size, at the same moment, over equal links: everything is a tie.
+/// Flows of one size, at the same moment, over equal links: everything is a tie.
 #[test]
 fn ties_are_broken_in_the_same_way() {
     for delay in [0, 1, 800_000, 25_000_000].map(Span::from_ps) {
@@ -380,7 +380,7 @@ fn ties_are_broken_in_the_same_way() {
                     ),
                     ..setup(star(8, delay), flows.clone())
                 };
-                let outcomes = both(&setup).expect("it can run");
+                let outcomes = both(&setup).expect("the setup is valid");
                 assert_eq!(difference(&outcomes), None, "{delay} {opening:?}");
                 assert!(outcomes[0].tally.dropped > 0);
             }
@@ -388,7 +388,7 @@ fn ties_are_broken_in_the_same_way() {
     }
 }
 
-/// Wherever a run is stopped, both engines have done the same until then.
+/// Both engines agree at any stopping time.
 #[test]
 fn a_stop_in_the_middle_of_a_bucket_is_exact() {
     let flows = (0..6).map(|src| flow(Time::ZERO, src, 6, 30_000)).collect();
@@ -414,19 +414,19 @@ fn stops_are_exact(whole: &Setup, apart: u64) {
             stop: Stop { at: Time::from_ps(1 + step * apart), ..Stop::default() },
             ..whole.clone()
         };
-        let outcomes = both(&setup).expect("it can run");
+        let outcomes = both(&setup).expect("the setup is valid");
         assert_eq!(difference(&outcomes), None, "stop at {}", setup.stop.at);
         let packets = outcomes[0].links[link_to(&setup.network, 6).index()].packets;
-        assert!(packets >= last, "nothing is undone");
+        assert!(packets >= last, "later stops never have fewer packets");
         last = packets;
     }
     assert!(last > 100, "most of the run is covered: {last} packets");
 }
 
-/// The slot of a broken connection is used again, and nothing of it is left there.
+/// The slot of a broken connection is reused, without any of its state.
 #[test]
-fn a_flow_does_not_feel_a_broken_one_before_it() {
-    let rate = Rate::from_bps(1_000_000).expect("it is not zero");
+fn a_flow_is_unaffected_by_an_earlier_broken_one() {
+    let rate = Rate::from_bps(1_000_000).expect("the rate is not zero");
     let rated = |start, group, bytes| Flow { rate: Some(rate), group, ..flow(start, 0, 1, bytes) };
     let full = |mss| {
         let mut stack = stack("tcn-sim", "dctcp");
@@ -444,18 +444,19 @@ fn a_flow_does_not_feel_a_broken_one_before_it() {
         ..setup(star(3, Span::from_us(1)), flows)
     };
     let second = rated(Time::from_ms(8), 1, 14_600);
-    let alone = both(&base(vec![second])).expect("it can run");
-    let after = both(&base(vec![rated(Time::ZERO, 0, 14_600), second])).expect("it can run");
+    let alone = both(&base(vec![second])).expect("the setup is valid");
+    let after =
+        both(&base(vec![rated(Time::ZERO, 0, 14_600), second])).expect("the setup is valid");
     assert_eq!(difference(&after), None);
-    assert_eq!(after[0].tally.broken, 1, "the first one breaks");
+    assert_eq!(after[0].tally.broken, 1, "the first connection breaks");
     assert_eq!(
         after[0].flows[1].received_at, alone[0].flows[0].received_at,
-        "the second one goes at its own rate"
+        "the second flow has its own rate"
     );
 }
 
 #[test]
-fn a_run_that_reports_its_status_leaves_the_same() {
+fn reporting_its_status_does_not_change_a_run() {
     let flows = (0..8).map(|src| flow(Time::from_us(u64::from(src)), src, 8, 3_000_000));
     let setup = setup(star(9, Span::from_us(2)), flows.collect());
     let never = AtomicBool::new(false);
@@ -469,7 +470,7 @@ fn a_run_that_reports_its_status_leaves_the_same() {
     assert!(last.now <= watched.ended_at && last.finished <= 8);
 }
 
-/// Messages of one connection, beside a flow without pauses that shares the link.
+/// Messages on one connection, beside a flow without pauses that shares the link.
 #[test]
 fn messages_wait_for_the_one_before_on_both_engines() {
     let base = |messages: u64, opening| {
@@ -482,36 +483,36 @@ fn messages_wait_for_the_one_before_on_both_engines() {
         }
     };
     for opening in [Opening::Ready, Opening::Handshake, Opening::Persistent] {
-        let four = both(&base(4, opening)).expect("it can run");
+        let four = both(&base(4, opening)).expect("the setup is valid");
         assert_eq!(difference(&four), None);
         assert_eq!(four[0].end, End::Finished);
         let took = four[0].flows[0].received_at - Time::ZERO;
         // Three pauses, and four messages that take microseconds each.
         assert!(took > Span::from_ms(6) && took < Span::from_ms(8), "{took}");
-        let one = both(&base(1, opening)).expect("it can run");
+        let one = both(&base(1, opening)).expect("the setup is valid");
         assert_eq!(difference(&one), None);
         assert!(one[0].flows[0].received_at < Time::from_ms(2));
     }
-    // A pause that is longer than a standstill may be is none.
+    // A think time longer than the stall limit is not a stall.
     let mut long = base(3, Opening::Ready);
     long.think_times[0].1.pause = Span::from_secs(300);
-    let long = both(&long).expect("it can run");
+    let long = both(&long).expect("the setup is valid");
     assert_eq!(difference(&long), None);
     assert_eq!(long[0].end, End::Finished);
     assert!(long[0].flows[0].received_at > Time::from_secs(600));
     // A run that ends between two messages has no finished flow.
     let mut cut = base(4, Opening::Ready);
     cut.stop.at = Time::from_ms(3);
-    let cut = both(&cut).expect("it can run");
+    let cut = both(&cut).expect("the setup is valid");
     assert_eq!(difference(&cut), None);
     assert_eq!(cut[0].flows[0].received_at, Time::MAX);
     assert_eq!(cut[0].tally.live, 1);
 }
 
-/// Runs with so many packets in a bucket that threads are worth it, with ties, drops, pauses,
-/// connections that are used again, and samples.
+/// Runs with enough packets per bucket for threads to be worthwhile, with ties, drops, pauses,
+/// reused connections, and samples.
 #[test]
-fn threads_side_by_side_leave_what_one_leaves() {
+fn several_threads_give_the_outcome_of_one() {
     let config = leaf_spine::Config {
         leaves: 8,
         spines: 4,
@@ -521,14 +522,14 @@ fn threads_side_by_side_leave_what_one_leaves() {
         host_delay: Span::from_us(20),
         fabric_delay: Span::from_ns(500),
     };
-    let network = config.build().expect("it is a network");
+    let network = config.build().expect("the topology's settings are valid");
     let flows = (0..3_u32).flat_map(|round| {
         (0..64).map(move |src| Flow {
             service: (src % 4) as u8,
             ..flow(
                 Time::from_us(u64::from(round * 150 + src % 8)),
                 src,
-                // Four flows to a host.
+                // Four flows per host.
                 (src + 9) % 64 / 4 * 4,
                 150_000 + u64::from(src % 5) * 1_000,
             )

@@ -1,6 +1,6 @@
 //! A grid of small runs against the committed table `testdata/sim/grid.txt`, byte for byte.
 //!
-//! A change of the table is a change of results: it is made on purpose, with
+//! A change of the table is a change of results: it must be deliberate, made with
 //! `TIDEGATE_WRITE_GRID=1 cargo test -p tidegate-sim --test grid`, and explained in the commit.
 
 mod common;
@@ -25,7 +25,7 @@ fn fabric() -> Network {
         host_delay: Span::from_us(5),
         ..leaf_spine::Config::default()
     };
-    config.build().expect("it is a network")
+    config.build().expect("the topology's settings are valid")
 }
 
 /// Random flows of four services, some of them large.
@@ -70,12 +70,13 @@ fn with_transport(transport: Transport) -> Setup {
 fn grid() -> Vec<(String, Setup)> {
     let mut grid: Vec<(String, Setup)> = Vec::new();
     for scheme in mark::Config::NAMES {
-        // MQ-ECN needs rounds for all queues; the others run below a strict one, as DiffECN must.
+        // MQ-ECN needs rounds for all queues; the other schemes run below a strict queue, which
+        // DiffECN needs.
         let scheduler = match *scheme {
             "mq-ecn" => "dwrr quanta=1500,1500,1500,1500",
             _ => "sp-dwrr strict=1 quanta=1500,1500,1500",
         };
-        // What would never mark at these speeds is set to.
+        // Schemes that would never mark at these speeds get lower thresholds.
         let marks = match *scheme {
             "codel" => "codel target=10us interval=100us",
             "diff-ecn" => "diff-ecn threshold=40800B",
@@ -151,13 +152,13 @@ fn grid() -> Vec<(String, Setup)> {
         ),
     ];
     for (name, network) in networks {
-        let network = network.expect("it is a network");
+        let network = network.expect("the topology's settings are valid");
         grid.push((format!("network-{name}"), base(network)));
     }
     grid
 }
 
-/// The row of a run: integers only, so that no machine rounds otherwise.
+/// The row of a run: integers only, so that it does not depend on a machine's rounding.
 fn row(name: &str, setup: &Setup, outcome: &Outcome) -> String {
     let times = outcome.flows.iter().zip(&setup.flows);
     let times = times.filter_map(|(result, flow)| result.completion(flow));
@@ -179,7 +180,7 @@ fn table() -> String {
     let columns = ["fingerprint", "received", "mean-fct-ps", "marks", "drops"];
     let [print, received, mean, marks, drops] = columns;
     writeln!(table, "{:<32} {print:<16} {received:>8} {mean:>14} {marks:>6} {drops:>6}", "# run")
-        .expect("a string takes everything");
+        .expect("writing to a string cannot fail");
     for (name, setup) in grid() {
         table += &row(&name, &setup, &run(&setup));
     }
@@ -187,14 +188,15 @@ fn table() -> String {
 }
 
 #[test]
-fn results_are_those_of_the_committed_table() {
+fn results_agree_with_the_committed_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sim/grid.txt");
     let table = table();
     if std::env::var_os("TIDEGATE_WRITE_GRID").is_some() {
-        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::create_dir_all(path.parent().expect("the table is in a folder"))
+            .expect("the folder can be created");
         fs::write(&path, &table).expect("the table can be written");
     }
-    let committed = fs::read_to_string(&path).expect("the table is there");
+    let committed = fs::read_to_string(&path).expect("the committed table can be read");
     for (found, expected) in table.lines().zip(committed.lines()) {
         assert_eq!(found, expected);
     }
@@ -202,13 +204,13 @@ fn results_are_those_of_the_committed_table() {
 }
 
 #[test]
-fn a_run_is_the_same_again_and_beside_others() {
+fn a_run_is_repeatable_also_beside_others() {
     let (_, setup) = grid().swap_remove(0);
     let once = run(&setup);
-    assert_eq!(run(&setup), once, "the same again");
+    assert_eq!(run(&setup), once, "the second run differs");
     let beside = thread::scope(|scope| {
         let threads = [(); 3].map(|()| scope.spawn(|| run(&setup)));
-        threads.map(|thread| thread.join().expect("it ends"))
+        threads.map(|thread| thread.join().expect("no thread has panicked"))
     });
     assert!(beside.iter().all(|outcome| *outcome == once));
 }

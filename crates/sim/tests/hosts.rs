@@ -11,8 +11,8 @@ use tidegate_sim::{Flow, HostId, Outcome, Setup};
 use tidegate_transport::config::TsoSizing;
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
 
-/// A flow without end from a host at 10 Gb/s over a cable of 1 Gb/s. A round trip takes 2 ms, which
-/// is 166 packets of the cable, and the window is fixed at 120: the cable is never full.
+/// An endless flow from a host at 10 Gb/s over a cable of 1 Gb/s. A round trip takes 2 ms, which is
+/// 166 packets of the cable, and the window is fixed at 120: the cable is never full.
 fn slow_cable(tso: Option<Size>) -> Setup {
     let network = dumbbell::Config {
         left: 1,
@@ -31,15 +31,15 @@ fn slow_cable(tso: Option<Size>) -> Setup {
         switch: ports("none", "fifo", "unlimited"),
         transports: vec![tcp(stack)],
         stop: Stop { at: Time::from_ms(60), ..Stop::default() },
-        ..setup(network.build().expect("a network"), flows)
+        ..setup(network.build().expect("the topology's settings are valid"), flows)
     };
     setup.observe.ports = Which::All;
-    // The first window, which leaves at once, is gone by then.
+    // The first window, which leaves at once, has passed by then.
     setup.observe.window = Window { from: Time::from_ms(10), to: Time::MAX };
     setup
 }
 
-/// The most bytes in any queue.
+/// Largest number of bytes in any queue.
 fn peak(outcome: &Outcome) -> u64 {
     let queues = outcome.observed.queues.iter();
     queues.map(|(_, queue)| queue.bytes.max()).max().unwrap_or(0)
@@ -49,18 +49,18 @@ fn peak(outcome: &Outcome) -> u64 {
 fn segmentation_offload_raises_the_peak_of_a_queue_by_the_burst() {
     let smooth = peak(&run(&slow_cable(None)));
     assert!(smooth <= 2 * 1500, "an ACK lets one packet leave: {smooth} bytes");
-    // 65536 / 1460 = 44 segments are more than a third of the window, which is 40. They come ten
+    // 65536 / 1460 = 44 segments are more than a third of the window, which is 40. They arrive ten
     // times as fast as they leave: of 40, 36 wait when the last one arrives.
     let bursty = peak(&run(&slow_cable(Some(Size::Bytes(Bytes::from_kib(64))))));
     assert!(
         (35 * 1500..=37 * 1500).contains(&bursty),
-        "{bursty} bytes wait of bursts of 40 packets"
+        "{bursty} bytes wait after bursts of 40 packets"
     );
     // A burst of 20: 18 wait.
     let smaller = peak(&run(&slow_cable(Some(Size::Packets(20)))));
     assert!(
         (17 * 1500..=19 * 1500).contains(&smaller),
-        "{smaller} bytes wait of bursts of 20 packets"
+        "{smaller} bytes wait after bursts of 20 packets"
     );
 }
 
@@ -104,7 +104,7 @@ fn with_receive_offload_there_is_an_ack_for_each_unit() {
     assert_eq!(acks(Some(Bytes(5_839))), 300, "units of 3, 3 and 2");
 }
 
-/// The round trips of pings of 40 bytes between two hosts.
+/// Round trips of 40-byte pings between two hosts.
 fn round_trips(receive: HostReceive) -> Vec<Span> {
     let probe = Probe {
         src: HostId(0),
@@ -158,7 +158,8 @@ fn jitter_spreads_round_trips_and_repeats_with_the_seed() {
     let drawn = round_trips(receive.clone());
     let (least, most) = (BASE + Span::from_us(6), BASE + Span::from_us(22));
     assert!(drawn.iter().all(|took| (least..most).contains(took)), "{drawn:?}");
-    // The mean of two draws is 8 us; of 50 such sums the deviation is below half a microsecond.
+    // The mean of two draws is 8 us; for 50 such sums the standard error is below half a
+    // microsecond.
     let sum = drawn.iter().fold(Span::ZERO, |sum, took| sum + *took);
     let mean = Span::from_ps(sum.as_ps() / 50);
     let expected = BASE + Span::from_us(14);
@@ -174,7 +175,7 @@ fn jitter_spreads_round_trips_and_repeats_with_the_seed() {
 
 #[test]
 fn packets_of_a_connection_do_not_overtake_each_other_in_the_stack() {
-    // With a jitter of many packet times they would, and a receiver would report gaps.
+    // A jitter of many packet times would reorder them, and the receiver would report gaps.
     let setup = windows_of_16(HostReceive { jitter: Span::from_us(50), ..HostReceive::default() });
     let outcome = run(&setup);
     assert_eq!(outcome.flows[0].retransmissions, 0);
@@ -182,7 +183,7 @@ fn packets_of_a_connection_do_not_overtake_each_other_in_the_stack() {
 }
 
 #[test]
-fn the_card_of_dcqcn_needs_no_interrupt() {
+fn dcqcn_packets_need_no_interrupt() {
     let dcqcn = |receive| {
         let flows = vec![flow(Time::ZERO, 0, 1, 100_000)];
         run(&Setup {
@@ -200,7 +201,7 @@ fn the_card_of_dcqcn_needs_no_interrupt() {
 }
 
 #[test]
-fn what_hosts_cannot_do_is_refused_by_name() {
+fn impossible_host_settings_are_refused_by_name() {
     let field = |change: &dyn Fn(&mut HostReceive)| {
         let mut receive = HostReceive::default();
         change(&mut receive);

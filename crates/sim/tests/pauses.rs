@@ -1,5 +1,5 @@
-//! Pauses by class (IEEE 802.1Qbb) in whole runs: whom they stop, whom they do not, and when they
-//! hold each other for good.
+//! Pauses by class (IEEE 802.1Qbb) in whole runs: the traffic that they stop, the traffic that they
+//! do not stop, and deadlocks.
 
 #![expect(clippy::cast_precision_loss, reason = "shares of small numbers")]
 
@@ -21,8 +21,8 @@ const TCP: u8 = 1;
 const QUEUES: &str = "dwrr quanta=1500,1500,1500,1500";
 
 /// Hosts 0 and 1 behind one switch, 2 to 4 behind another, and a cable between them. Hosts 0 and 2
-/// send to host 4 by RDMA, whose link is too slow for both, so that the second switch pauses the
-/// class. Host 0 also speaks TCP to host 3.
+/// send RDMA to host 4, whose link is too slow for both, so that the second switch pauses the
+/// class. Host 0 also sends TCP to host 3.
 fn two_classes(nic: &str) -> Setup {
     let mut network = Network::new(5, 2);
     let (left, right) = (network.switch(0), network.switch(1));
@@ -57,7 +57,8 @@ fn two_classes(nic: &str) -> Setup {
     }
 }
 
-/// Bits per second that the flows of two classes got between 10 and 30 ms, and the second outcome.
+/// Bits per second received by the flows of two classes between 10 and 30 ms, and the second
+/// outcome.
 fn rates(whole: &Setup) -> ([f64; 2], Outcome) {
     let until = |ms| {
         let stop = Stop { at: Time::from_ms(ms), ..Stop::default() };
@@ -79,12 +80,12 @@ fn cable(setup: &Setup) -> LinkId {
     let is_cable = |link: &tidegate_sim::Link| {
         link.from == setup.network.switch(0) && link.to == setup.network.switch(1)
     };
-    let found = links.find(|(_, link)| is_cable(link)).expect("there is one");
+    let found = links.find(|(_, link)| is_cable(link)).expect("a cable connects the two switches");
     LinkId(found.0 as u32)
 }
 
-/// RDMA fills its receiver's link. On the cable its class is paused for a part of the time, and TCP
-/// has all that it leaves, half of the cable at least, which is its share by quanta.
+/// RDMA fills its receiver's link. On the cable its class is paused for part of the time, and TCP
+/// gets the rest: at least half of the cable, its share by quanta.
 #[test]
 fn a_class_that_is_not_paused_keeps_its_share() {
     let setup = two_classes(QUEUES);
@@ -98,7 +99,7 @@ fn a_class_that_is_not_paused_keeps_its_share() {
         let classes: Vec<u8> = classes.map(|pauses| pauses.of.class).collect();
         assert_eq!(classes, [RDMA], "only RDMA is ever paused on {link:?}");
     }
-    // The cable and the host's own link never rest: whenever RDMA stops, TCP has packets.
+    // The cable and the host's own link are never idle: whenever RDMA stops, TCP has packets.
     let carried = outcome.links[cable.index()].bytes as f64 * 8.0 / 0.03;
     assert!(carried > 0.97 * 10e9, "{carried}");
 }
@@ -114,7 +115,7 @@ fn a_card_with_one_queue_stops_with_any_class() {
 }
 
 /// TCP senders with large windows on a ring of five switches, each to the host two switches on, in
-/// a class of their own; and one flow in another class on the same way.
+/// a class of their own; and one flow in another class on the same path.
 fn stuck_ring() -> Setup {
     let network = ring(5, RATE, DELAY);
     let mut flows: Vec<Flow> = (0..5)
@@ -137,14 +138,14 @@ fn stuck_ring() -> Setup {
 }
 
 #[test]
-fn a_ring_whose_pauses_hold_each_other_is_found() {
+fn a_deadlocked_ring_is_found() {
     let setup = stuck_ring();
     let outcome = run(&setup);
     let [Deadlock { cycle, behind, since }] = &outcome.deadlocks[..] else {
         panic!("{:?}", outcome.deadlocks);
     };
-    // The links round the ring, in the direction of the flows, each into the switch that the next
-    // leaves.
+    // The links around the ring in the direction of the flows, each into the switch that the next
+    // one leaves.
     assert_eq!(cycle.len(), 5);
     for (place, LinkClass { link, class }) in cycle.iter().enumerate() {
         let next = cycle[(place + 1) % 5].link;
@@ -157,11 +158,11 @@ fn a_ring_whose_pauses_hold_each_other_is_found() {
     let hosts = behind.iter().filter(|of| setup.network.is_host(setup.network.link(of.link).from));
     assert_eq!(hosts.count(), 5);
     assert!(*since < Time::from_ms(2), "{since:?}");
-    // The pauses go on to the end.
+    // The pauses last to the end of the run.
     let longest = outcome.pauses.iter().map(|pauses| pauses.longest).max();
     assert!(longest >= Some(Span::from_ms(18)), "{longest:?}");
     assert_eq!(outcome.tally.dropped, 0);
-    // The other class passes the same links, which are paused for the first.
+    // The other class passes the same links, which are paused for the first class.
     assert_ne!(outcome.flows[5].acked_at, Time::MAX);
 }
 
@@ -169,14 +170,14 @@ fn a_ring_whose_pauses_hold_each_other_is_found() {
 fn both_engines_find_the_same_deadlock() {
     let setup = stuck_ring();
     let by_heap = tidegate_sim::run::run_by_heap(&setup, &AtomicBool::new(false));
-    let by_heap = by_heap.expect("the setup has no mistake");
+    let by_heap = by_heap.expect("the setup is valid");
     let outcome = run(&setup);
     assert_eq!(outcome.deadlocks, by_heap.deadlocks);
     assert_eq!(outcome.pauses, by_heap.pauses);
 }
 
 #[test]
-fn pauses_that_end_are_no_deadlock() {
+fn temporary_pauses_are_no_deadlock() {
     let (_, outcome) = rates(&two_classes(QUEUES));
     assert!(!outcome.pauses.is_empty());
     assert_eq!(outcome.deadlocks, []);

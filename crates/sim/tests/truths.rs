@@ -1,4 +1,4 @@
-//! What theory and publications say a network does, measured in whole runs.
+//! Predictions of theory and publications, measured in whole runs.
 
 #![expect(clippy::cast_precision_loss, reason = "shares and means of small numbers")]
 
@@ -13,7 +13,7 @@ use tidegate_sim::{End, Flow, HostId, Network, Outcome, Routes, Setup};
 use tidegate_transport::window;
 use tidegate_units::{Rate, Size, Span, Time};
 
-/// Bytes that the link of each of the first hosts carried between two moments.
+/// Bytes carried by the link of each of the first hosts between two moments.
 fn sent_between(setup: &Setup, hosts: u32, from: Time, to: Time) -> Vec<f64> {
     let until = |at| {
         let stop = Stop { at, ..Stop::default() };
@@ -37,7 +37,7 @@ fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Two endless flows from each of three hosts, each host with a service of its own, into a fourth.
+/// Two endless flows from each of three hosts to a fourth, with a service per sending host.
 fn three_services(scheduler: &str) -> Setup {
     let flows = (0..6).map(|number| Flow {
         service: (number % 3) as u8,
@@ -74,7 +74,7 @@ fn wfq_shares_the_link_by_weights() {
 
 #[test]
 fn strict_priority_serves_the_first_queue_first() {
-    // The first service asks for 4 Gb/s with its headers and gets them; the second takes the rest,
+    // The first service offers 4 Gb/s with its headers and gets them; the second takes the rest,
     // and the third starves.
     let mut setup = three_services("sp queues=3");
     for flow in &mut setup.flows {
@@ -88,7 +88,7 @@ fn strict_priority_serves_the_first_queue_first() {
     assert!(sent[2] / total < 0.001, "{sent:?}");
 }
 
-/// Round trips of a tiny packet every 20.3 µs from one host to another.
+/// Probes with a tiny packet every 20.3 µs from one host to another.
 fn probe(src: u32, dst: u32) -> Probe {
     Probe {
         src: HostId(src),
@@ -101,7 +101,7 @@ fn probe(src: u32, dst: u32) -> Probe {
     }
 }
 
-/// What each probe waited for in queues, from `from` on: its round trip beyond the shortest one.
+/// Queueing delay of each probe from `from` on: its round trip minus the shortest one.
 fn waits(outcome: &Outcome, series: usize, from: Time) -> Vec<Span> {
     let shortest = Span::from_us(100) + Span::from_ns(4 * 32);
     let round_trips = outcome.probes[series].iter();
@@ -109,7 +109,8 @@ fn waits(outcome: &Outcome, series: usize, from: Time) -> Vec<Span> {
     late.map(|(_, took)| *took - shortest).collect()
 }
 
-/// A ping of 84 bytes of IP has 122 with Ethernet around it, and one of 28 has the least frame.
+/// A ping of 84 bytes of IP has 122 with Ethernet framing, and one of 28 is padded to the minimum
+/// frame.
 #[test]
 fn a_lone_ping_takes_the_time_of_its_frames() {
     let (ip, ethernet) = (Accounting::default(), Accounting::ETHERNET);
@@ -128,8 +129,8 @@ fn a_lone_ping_takes_the_time_of_its_frames() {
     }
 }
 
-/// The mean and the longest queue of 8 senders into one at 10 Gb/s, in packets without the one on
-/// the wire, of which half is left on average.
+/// Mean and longest queue of 8 senders to one receiver at 10 Gb/s, in packets, including the
+/// remaining half of the packet on the wire on average.
 fn queue_of_eight(profile: &str) -> (f64, f64) {
     let rule = window::dctcp::Config::profile(profile).expect("the profile is known");
     let mut host = stack("tcn-micro", "dctcp");
@@ -151,8 +152,8 @@ fn queue_of_eight(profile: &str) -> (f64, f64) {
     (mean - 0.5, longest)
 }
 
-/// With K = 65 packets and one ACK a packet, the simulator of the TCN authors has a mean queue of
-/// 61.9 to 62.1 packets and never more than 74 once it is steady.
+/// With K = 65 packets and one ACK per packet, the TCN authors' simulator has a mean queue of 61.9
+/// to 62.1 packets, and never more than 74 in the steady state.
 #[test]
 fn dctcp_keeps_its_queue_around_the_threshold() {
     let (mean, longest) = queue_of_eight("ns2");
@@ -168,16 +169,16 @@ fn the_dctcp_of_ns3_has_a_shorter_queue() {
     assert!((70.0..=80.0).contains(&longest), "{longest}");
 }
 
-/// The part of a 10 Gb/s link that one ECN* flow uses whose queue is marked beyond `threshold`. The
-/// sender's link is a little faster, so that pairs of packets do not wait.
+/// Utilization of a 10 Gb/s link by one ECN* flow whose queue is marked above `threshold`. The
+/// sender's link is slightly faster, so that pairs of packets do not wait.
 fn utilisation_of_ecn_star(threshold: &str) -> f64 {
     let network = dumbbell::Config {
         left: 1,
         right: 1,
-        host_rate: Rate::from_bps(10_500_000_000).expect("it is not zero"),
+        host_rate: Rate::from_bps(10_500_000_000).expect("the rate is not zero"),
         ..dumbbell::Config::default()
     };
-    let network = network.build().expect("it is a network");
+    let network = network.build().expect("the topology's settings are valid");
     let setup = Setup {
         switch: ports(&format!("queue-red threshold={threshold}"), "fifo", "unlimited"),
         transports: vec![tcp(stack("tcn-sim", "ecn-star"))],
@@ -187,8 +188,8 @@ fn utilisation_of_ecn_star(threshold: &str) -> f64 {
     sent[0] / (0.1 * 10e9 / 8.0)
 }
 
-/// Halving a window of C·RTT + K leaves at least C·RTT in flight if K is C·RTT; with no queue to
-/// live on, the window goes from half of C·RTT to all of it and back: three quarters on average.
+/// Halving a window of C·RTT + K leaves at least C·RTT in flight if K is C·RTT. Without a queue the
+/// window moves between half of C·RTT and all of it: three quarters on average.
 #[test]
 fn ecn_star_needs_a_queue_of_one_bandwidth_delay_product() {
     let full = utilisation_of_ecn_star("125KB");
@@ -197,9 +198,9 @@ fn ecn_star_needs_a_queue_of_one_bandwidth_delay_product() {
     assert_near("without a queue", bare, 0.75, 0.04);
 }
 
-/// DiffECN's preliminary experiment: four senders whose applications ask for 25, 13, 5 and 5 Gb/s
-/// of a 40 Gb/s link, the first two before the others. Here things begin sooner after one another.
-/// Returns the rates that they get with two flows and with four.
+/// DiffECN's preliminary experiment: four senders whose applications offer 25, 13, 5 and 5 Gb/s to
+/// a 40 Gb/s link, the first two before the others. The start times are closer together here.
+/// Returns the rates with two flows and with four.
 fn preliminary_experiment(marks: &str, schedules: &str) -> [Vec<f64>; 2] {
     let network = star_topology::Config {
         hosts: 5,
@@ -215,7 +216,7 @@ fn preliminary_experiment(marks: &str, schedules: &str) -> [Vec<f64>; 2] {
     });
     let setup = Setup {
         switch: ports(marks, schedules, "unlimited"),
-        ..setup(network.build().expect("it is a network"), flows.collect())
+        ..setup(network.build().expect("the topology's settings are valid"), flows.collect())
     };
     [(10, 15), (25, 45)].map(|(from, to)| {
         let sent = sent_between(&setup, 4, Time::from_ms(from), Time::from_ms(to));
@@ -225,7 +226,7 @@ fn preliminary_experiment(marks: &str, schedules: &str) -> [Vec<f64>; 2] {
     })
 }
 
-/// Max-min fairness gives 25 and 13 Gb/s, then 17, 13, 5 and 5, and so does DiffECN.
+/// Max-min fairness gives 25 and 13 Gb/s, then 17, 13, 5 and 5; DiffECN agrees.
 #[test]
 fn limited_applications_get_their_max_min_shares() {
     let marks = "diff-ecn threshold=23800B rtt=28us";
@@ -239,28 +240,28 @@ fn limited_applications_get_their_max_min_shares() {
     }
 }
 
-/// With one threshold for the port, the second flow falls to 12 Gb/s when the small ones come: the
-/// marks meet all alike (DiffECN, figure 3).
+/// With one threshold for the port, the second flow falls to 12 Gb/s when the small ones start: the
+/// marks affect all flows alike (DiffECN, figure 3).
 #[test]
-fn a_threshold_for_the_port_takes_from_flows_that_ask_for_little() {
+fn a_port_threshold_slows_flows_with_small_demands() {
     let [two, four] = preliminary_experiment("port-red threshold=23800B", "fifo");
     for (found, expected) in two.iter().zip([25.0, 13.0]) {
         assert_near("with two flows", *found, expected, 0.02);
     }
-    assert_near("the first flow takes what is left", four[0], 40.0 - 10.0 - four[1], 0.02);
+    assert_near("the first flow takes the rest", four[0], 40.0 - 10.0 - four[1], 0.02);
     assert_near("the second flow", four[1], 12.3, 0.03);
     assert_near("the small ones", four[2] + four[3], 10.0, 0.02);
 }
 
-/// Queues that are offered twice what they can send end at αB / (1 + Mα) bytes each: the longest
-/// waits of tiny packets show it, within the packet on the wire, the one that does not fit, and
-/// what one that leaves another queue adds to the threshold.
+/// Queues that are offered twice their capacity converge to αB / (1 + Mα) bytes each. The longest
+/// delays of tiny packets show it, to within the packet on the wire, the packet that does not fit,
+/// and the increase of the threshold by a packet that leaves another queue.
 #[test]
 fn overloaded_queues_end_at_the_dynamic_threshold() {
     for (alpha, ratio, queues) in [("1", 1.0, 1), ("1", 1.0, 2), ("1/2", 0.5, 3), ("4", 4.0, 2)] {
         let hosts = 3 * queues + 1;
         let prober = hosts - 1;
-        // DCQCN without marks sends at the speed of its link, whatever is lost.
+        // DCQCN without marks sends at the speed of its link despite losses.
         let flows = (0..2 * queues).map(|src| {
             let start = Time::from_ps(u64::from(src) * 77_777);
             flow(start, src, 2 * queues + src / 2, Flow::ENDLESS)
@@ -289,7 +290,7 @@ fn overloaded_queues_end_at_the_dynamic_threshold() {
     }
 }
 
-/// The stack of a sender that does not wait for anything.
+/// The stack of a sender that never waits.
 fn open_window() -> Transport {
     let mut host = stack("tcn-sim", "dctcp");
     host.config.initial_window = Size::Packets(10_000);
@@ -299,31 +300,33 @@ fn open_window() -> Transport {
 
 #[test]
 fn a_lone_flow_takes_exactly_the_ideal_time() {
-    let slow = Rate::from_bps(995_000_000).expect("it is not zero");
+    let slow = Rate::from_bps(995_000_000).expect("the rate is not zero");
     let networks = [
         star(3, Span::from_us(25)),
         dumbbell::Config { bottleneck_rate: slow, ..dumbbell::Config::default() }
             .build()
-            .expect("it is a network"),
+            .expect("the topology's settings are valid"),
         dumbbell::Config {
             bottleneck_rate: Rate::from_gbps(40),
             host_rate: slow,
             ..dumbbell::Config::default()
         }
         .build()
-        .expect("it is a network"),
-        leaf_spine::Config::default().build().expect("it is a network"),
-        fat_tree::Config { k: 4, ..fat_tree::Config::default() }.build().expect("it is a network"),
-        parking_lot::Config::default().build().expect("it is a network"),
+        .expect("the topology's settings are valid"),
+        leaf_spine::Config::default().build().expect("the topology's settings are valid"),
+        fat_tree::Config { k: 4, ..fat_tree::Config::default() }
+            .build()
+            .expect("the topology's settings are valid"),
+        parking_lot::Config::default().build().expect("the topology's settings are valid"),
     ];
     let framing = Framing::new(1460, 40).expect("packets have a payload");
     for network in networks {
-        let routes = Routes::new(&network).expect("there are routes");
+        let routes = Routes::new(&network).expect("every host is reachable");
         let dst = network.hosts() - 1;
         let mut path = Vec::new();
         routes.path(HostId(0), HostId(dst), 0, &mut path);
         for bytes in [1, 1459, 1460, 1461, 14_600, 100_000, 1_000_001, 9_999_999] {
-            // The start is no round number of anything.
+            // The start time is not a multiple of anything.
             let flow = flow(Time::from_ps(123_456_789), 0, dst, bytes);
             let setup = Setup {
                 switch: ports("none", "fifo", "unlimited"),
@@ -334,21 +337,20 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
             let expected = ideal::completion(&network, &path, bytes, framing);
             let took = outcome.flows[0].completion(&flow);
             assert_eq!(took, Some(expected), "{bytes} bytes to host {dst}");
-            // Each packet is answered at once, by a packet of 40 bytes. That of a short last packet
-            // may have to wait for the one before it on a slow link, for less than its
-            // transmission.
+            // Each packet is acknowledged at once by a packet of 40 bytes. The ACK of a short last
+            // packet may wait for the previous ACK on a slow link, for less than its transmission.
             let back = ideal::transit(&network, &path, 40);
-            let slowest = network.bottleneck(&path).expect("it is not empty").time_for(40);
+            let slowest = network.bottleneck(&path).expect("the path is not empty").time_for(40);
             let acknowledged = outcome.flows[0].acknowledged(&flow);
-            let late = acknowledged.expect("it finishes") - (expected + back);
+            let late = acknowledged.expect("the flow finishes") - (expected + back);
             let is_short = bytes > 1460 && bytes % 1460 != 0;
             assert!(late == Span::ZERO || is_short && late < slowest, "{bytes} bytes: {late}");
         }
     }
 }
 
-/// The mean wait of packets of one size that come at random (Poisson) to a port with this load, in
-/// times of a transmission. Each is a flow of its own from one of many hosts with fast links.
+/// Mean wait of packets of one size that arrive at random (Poisson) at a port with this load, in
+/// units of a transmission. Each is a flow of its own from one of many hosts with fast links.
 fn mean_wait(load_percent: u64, packets: u64) -> f64 {
     let network = star_topology::Config {
         hosts: 65,
@@ -357,7 +359,7 @@ fn mean_wait(load_percent: u64, packets: u64) -> f64 {
         host_delay: Span::from_us(1),
         ..star_topology::Config::default()
     };
-    let network = network.build().expect("it is a network");
+    let network = network.build().expect("the topology's settings are valid");
     let service = 1_200_000.0;
     let gap = Span::from_ps(120_000_000 / load_percent);
     let mut dice = Dice::new(5);
@@ -385,7 +387,8 @@ fn random_packets_wait_as_in_an_m_d_1_queue() {
     assert_near("at load 0.8", most, 2.0, 0.05);
 }
 
-/// The shortest flow first, and no flow's packets out of order: nobody takes a packet for lost.
+/// The shortest flow goes first, and no flow's packets are reordered, so that no sender detects a
+/// loss.
 #[test]
 fn pfabric_serves_the_shortest_flow_first_and_reorders_none() {
     let sizes = [3_000_000, 1_000_000, 30_000];
@@ -401,10 +404,10 @@ fn pfabric_serves_the_shortest_flow_first_and_reorders_none() {
     assert!(pfabric.iter().all(|flow| flow.retransmissions == 0));
     let ends = pfabric.iter().map(|flow| flow.received_at - Time::ZERO);
     let ends: Vec<f64> = ends.map(|span| span.as_ps() as f64 / 1e12).collect();
-    // Each takes the link from those with more left: 1.03 MB, then 4.03 MB at 10 Gb/s with headers.
+    // Each flow preempts those with more left: 1.03 MB, then 4.03 MB at 10 Gb/s with headers.
     assert_near("the second", ends[1], 1.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0, 0.1);
     assert_near("the last", ends[0], 4.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0, 0.05);
     assert!(pfabric[2].received_at < fifo[2].received_at);
-    // Slack is nobody's setting: all have none, and who comes first is first.
+    // All packets have zero slack, so that the first to arrive is served first.
     assert_eq!(with("pifo rank=lstf"), fifo);
 }

@@ -1,6 +1,6 @@
-//! What Wireshark's dissectors say of a capture: an outside judge of every header byte.
+//! Wireshark's dissectors read captures: an independent check of every header byte.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 use std::collections::VecDeque;
 use std::fs;
@@ -48,11 +48,11 @@ fn capture(name: &str, payload: Payload, packets: &[PacketView<'_>]) -> PathBuf 
     path
 }
 
-/// The output of a tool of the package tshark.
+/// Output of a tool of the package tshark.
 fn run(tool: &str, arguments: &[&str]) -> String {
     let output = Command::new(tool)
         .args(arguments)
-        // Neither a user's settings nor a time zone may change the answer.
+        // Neither a user's settings nor a time zone may change the output.
         .env("WIRESHARK_CONFIG_DIR", env!("CARGO_TARGET_TMPDIR"))
         .env("TZ", "UTC")
         .output()
@@ -82,7 +82,7 @@ fn fields(path: &Path, names: &[&str]) -> Vec<Vec<String>> {
     for name in names {
         arguments.extend(["-e", name]);
     }
-    // From version 4.2 on, flags are words.
+    // From version 4.2 on, flags are printed as words.
     let value = |text: &str| match text {
         "False" => String::from("0"),
         "True" => String::from("1"),
@@ -91,7 +91,7 @@ fn fields(path: &Path, names: &[&str]) -> Vec<Vec<String>> {
     run("tshark", &arguments).lines().map(|line| line.split('\t').map(value).collect()).collect()
 }
 
-/// Every checksum there is was verified and good, and no dissector stumbled over a packet.
+/// Asserts that every checksum was verified and correct, and that no dissector failed on a packet.
 fn assert_sound(path: &Path, packets: usize) {
     let names = [
         "ip.checksum.status",
@@ -141,7 +141,7 @@ fn syn(flags: Flags, seq: u32, ack: u32) -> Segment {
 }
 
 /// A handshake that agrees on ECN, four packets of which the second is marked and the third lost,
-/// their echo, and the answer to it.
+/// the echo of the mark, and the response to it.
 fn marked_exchange() -> Vec<(u32, Segment)> {
     let (ack, ece, cwr) = (Flags::ACK, Flags::ECE, Flags::CWR);
     let mut lost = segment(ack | ece, 9, 2921, 0, Ecn::NotEct);
@@ -173,7 +173,7 @@ fn views(exchange: &[(u32, Segment)]) -> Vec<PacketView<'_>> {
 }
 
 #[test]
-fn wireshark_reads_a_marked_exchange_as_it_happened() {
+fn wireshark_reads_a_marked_exchange() {
     let exchange = marked_exchange();
     let names = [
         "ip.dsfield.ecn",
@@ -209,8 +209,8 @@ fn wireshark_reads_a_marked_exchange_as_it_happened() {
     assert_sound(&whole, exchange.len());
 }
 
-/// The packets of a real connection over a path that marks and loses some of them, as they enter
-/// it.
+/// Packets of a real connection over a path that marks and loses some of them, as they enter the
+/// path.
 fn transfer(seed: u64) -> Vec<(u32, Segment)> {
     const DELAY: Span = Span::from_us(20);
     let mut rng = Rng::new(seed, 0);
@@ -221,7 +221,7 @@ fn transfer(seed: u64) -> Vec<(u32, Segment)> {
     let mut server = Endpoint::listen(&config, &rule, Seq(9)).unwrap();
     client.write(1_500_000, now);
     let mut sent = Vec::new();
-    // Arrivals in order: the delay is the same for all.
+    // Arrivals in order, because the delay is the same for all.
     let mut flying = VecDeque::new();
     loop {
         if client.state() == State::Established {
@@ -302,7 +302,7 @@ fn wireshark_reads_every_packet_of_a_transfer_with_marks_and_losses() {
         ];
         assert_eq!(row[..], expected, "packet {number}");
     }
-    // The transfer shows what the capture is for.
+    // The transfer contains the events that the capture must show.
     let count = |is: fn(&Segment) -> bool| sent.iter().filter(|(_, segment)| is(segment)).count();
     let counts = [
         count(|segment| segment.ecn == Ecn::Ce),
@@ -397,7 +397,7 @@ fn wireshark_reads_roce_packets() {
 }
 
 #[test]
-fn the_file_says_which_run_and_which_links_it_shows() {
+fn the_file_names_its_run_and_its_links() {
     let path = capture("info.pcapng", Payload::Omitted, &views(&marked_exchange()));
     let info = run("capinfos", &[path.to_str().unwrap()]);
     for text in [
@@ -409,7 +409,7 @@ fn the_file_says_which_run_and_which_links_it_shows() {
     ] {
         assert!(info.contains(text), "{text} is not in\n{info}");
     }
-    // Nanoseconds, rounded down; the length is that of the packet, not of what is in the file.
+    // Nanoseconds, rounded down; the length is the packet's, not the captured length.
     let rows = fields(&path, &["frame.time_epoch", "frame.len", "frame.cap_len"]);
     assert_eq!(rows[3], ["0.020003000", "1514", "54"]);
 }

@@ -1,4 +1,4 @@
-//! Random setups: small, and as different as can be.
+//! Random setups: small, and as diverse as possible.
 
 use tidegate_dataplane::{NonEct, mark};
 use tidegate_sim::flow_control;
@@ -74,7 +74,7 @@ const STACKS: [(&str, &str); 10] = [
     ("", "dcqcn"),
 ];
 
-/// The topologies that are made below with settings of their own.
+/// Topologies that are built below with settings of their own.
 const TOPOLOGIES: [&str; 5] = ["dumbbell", "fat-tree", "leaf-spine", "parking-lot", "star"];
 
 fn network(dice: &mut Dice) -> Network {
@@ -82,7 +82,8 @@ fn network(dice: &mut Dice) -> Network {
     let delay = *dice.pick(&delays);
     let other = *dice.pick(&delays);
     let rates = [1_000_000_000, 9_999_999_967, 10_000_000_000, 100_000_000_000];
-    let rate = |dice: &mut Dice| Rate::from_bps(*dice.pick(&rates)).expect("none is zero");
+    let rate =
+        |dice: &mut Dice| Rate::from_bps(*dice.pick(&rates)).expect("no rate in the list is zero");
     let (host_rate, fabric_rate) = (rate(dice), rate(dice));
     let left_out = topology::Config::NAMES.iter();
     let left_out: Vec<_> = left_out.filter(|name| !TOPOLOGIES.contains(name)).collect();
@@ -133,17 +134,18 @@ fn network(dice: &mut Dice) -> Network {
         .build(),
         more => {
             let name = left_out[more as usize - 6];
-            let config = topology::Config::named(name).expect("the name is from the list");
+            let config =
+                topology::Config::named(name).expect("the name is in the list of topologies");
             config.build()
         }
     };
-    made.expect("all of these are networks")
+    made.expect("all of these settings are valid")
 }
 
 fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
     let count = 3 + dice.below(40);
     let bytes = [1, 100, 1460, 1461, 14_600, 14_600, 60_000, 200_000];
-    // A step of zero makes everything start in the same picosecond.
+    // With a step of zero everything starts in the same picosecond.
     let step = *dice.pick(&[0, 0, 1, 1_200_000, 7_000_003, 200_000_000]);
     let incast = dice.once_in(3);
     let rated = dice.once_in(4);
@@ -154,7 +156,7 @@ fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
         let src = (dst + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
         let rate = rated && dice.once_in(2);
         Flow {
-            rate: rate.then(|| Rate::from_bps(800_000_000).expect("it is not zero")),
+            rate: rate.then(|| Rate::from_bps(800_000_000).expect("the rate is not zero")),
             service: dice.below(5) as u8,
             group: dice.below(2) as u8,
             ..flow(Time::from_ps(start), src, dst, *dice.pick(&bytes))
@@ -163,7 +165,7 @@ fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
     flows.collect()
 }
 
-/// Those above, and every scheme that they leave out with its defaults.
+/// The schemes above, and all others with their defaults.
 fn schemes() -> Vec<&'static str> {
     let is_left_out = |name: &&&str| !SCHEMES.iter().any(|it| it.split(' ').next() == Some(name));
     let left_out = mark::Config::NAMES.iter().filter(is_left_out);
@@ -180,7 +182,7 @@ fn switch(dice: &mut Dice) -> Ports {
         scheme
     };
     let scheduler = dice.below(SCHEDULERS.len() as u64) as usize;
-    // Schemes that move flows between queues need one that is served first.
+    // Schemes that move flows between queues need one queue that is served first.
     let scheduler = match &scheme {
         mark::Config::DiffEcn(_) | mark::Config::PerFlowTcn(_) => 8 + scheduler % 4,
         _ => scheduler,
@@ -203,7 +205,7 @@ fn transport(dice: &mut Dice) -> Transport {
         return Transport::Dcqcn(Box::default());
     }
     let mut source = stack(profile, rule);
-    // Runs with losses would be long with the timeouts of the standards.
+    // With the standards' timeouts, runs with losses would be long.
     source.config.rto_min = source.config.rto_min.min(Span::from_ms(2));
     source.config.rto_initial = source.config.rto_initial.min(Span::from_ms(3));
     if dice.once_in(4) {
@@ -230,14 +232,14 @@ fn lossless(seed: u64) -> Setup {
     overload(&mut dice, network, flows, seed)
 }
 
-/// The same on a ring of switches, where pauses can hold each other for good.
+/// The same on a ring of switches, where pauses can hold each other forever.
 pub(crate) fn ring_case(seed: u64) -> Setup {
     let mut dice = Dice::new(seed);
     let delays = [0, 333, 1_000, 40_000].map(Span::from_ns);
     let network = super::ring(5, Rate::from_gbps(10), *dice.pick(&delays));
     let mut flows = flows(&mut dice, network.hosts());
     for flow in &mut flows {
-        // All in one direction, and too much.
+        // All in one direction, with more traffic than the links can carry.
         flow.dst = HostId((flow.src.0 + 2) % 5);
         flow.bytes = 300_000;
     }
@@ -329,7 +331,7 @@ pub(crate) fn bfc_case(seed: u64) -> Setup {
     }
 }
 
-/// The setup with this number. It may be one that is refused.
+/// The setup with this number, which may be invalid.
 pub(crate) fn case(seed: u64) -> Setup {
     let mut setup = if seed.is_multiple_of(4) { lossless(seed) } else { lossy(seed) };
     let mut dice = Dice::new(seed ^ (1 << 40));
@@ -345,8 +347,7 @@ pub(crate) fn case(seed: u64) -> Setup {
     setup
 }
 
-/// Has hosts without ports queue each connection apart, with all that each may hold or little of
-/// it.
+/// Makes hosts without ports queue connections separately, with a large or a small limit for each.
 fn queue_fairly(setup: &mut Setup, dice: &mut Dice) {
     let limits = [1, 1_500, 3_000, 9_999, 1 << 20].map(Bytes);
     for transport in &mut setup.transports {
@@ -358,7 +359,7 @@ fn queue_fairly(setup: &mut Setup, dice: &mut Dice) {
     }
 }
 
-/// How hosts take packets in: some of it, or all.
+/// Receive settings of hosts: some of them, or all.
 fn host_receive(dice: &mut Dice) -> HostReceive {
     let spans = [0, 0, 1, 900_000, 20_000_000].map(Span::from_ps);
     let mut receive = HostReceive {
@@ -374,7 +375,7 @@ fn host_receive(dice: &mut Dice) -> HostReceive {
     receive
 }
 
-/// Has the senders of TCP hand bursts to their cards, and some repair losses as ns-2 does.
+/// Makes TCP senders hand bursts to their cards, some of them with ns-2's loss recovery.
 fn send_bursts(setup: &mut Setup, dice: &mut Dice) {
     for transport in &mut setup.transports {
         if let Transport::Tcp(tcp) = transport {

@@ -1,4 +1,4 @@
-//! What the tests of whole runs start from.
+//! Fixtures of the tests of whole runs.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -24,7 +24,7 @@ pub(crate) const PACKET: u64 = 1500;
 pub(crate) fn marking(text: &str) -> mark::Config {
     let (mut config, fields) = named(text, mark::Config::named);
     for (field, value) in fields {
-        config.set(field, value).expect("the test has it right");
+        config.set(field, value).expect("the test's settings are valid");
     }
     config
 }
@@ -33,7 +33,7 @@ pub(crate) fn marking(text: &str) -> mark::Config {
 pub(crate) fn scheduling(text: &str) -> sched::Config {
     let (mut config, fields) = named(text, sched::Config::named);
     for (field, value) in fields {
-        config.set(field, value).expect("the test has it right");
+        config.set(field, value).expect("the test's settings are valid");
     }
     config
 }
@@ -42,14 +42,14 @@ pub(crate) fn scheduling(text: &str) -> sched::Config {
 pub(crate) fn buffer(text: &str) -> buffer::Config {
     let (mut config, fields) = named(text, buffer::Config::named);
     for (field, value) in fields {
-        config.set(field, value).expect("the test has it right");
+        config.set(field, value).expect("the test's settings are valid");
     }
     config
 }
 
 fn named<C>(text: &str, find: fn(&str) -> Option<C>) -> (C, Vec<(&str, &str)>) {
     let mut words = text.split_whitespace();
-    let name = words.next().expect("there is a name");
+    let name = words.next().expect("the text begins with a name");
     let config = find(name).expect("the name is known");
     let fields = words.map(|word| word.split_once('=').expect("fields are given as a=b"));
     (config, fields.collect())
@@ -86,11 +86,11 @@ pub(crate) fn flow(start: Time, src: u32, dst: u32, bytes: u64) -> Flow {
 /// Hosts around a switch, with cables of 10 Gb/s and this delay.
 pub(crate) fn star(hosts: u32, host_delay: Span) -> Network {
     let config = star::Config { hosts, host_delay, ..star::Config::default() };
-    config.build().expect("the test has it right")
+    config.build().expect("the topology's settings are valid")
 }
 
-/// Switches in a ring, each with one host: where packets to the host two switches on all go round
-/// in one direction, pauses can hold each other.
+/// Switches in a ring, each with one host. If packets to the host two switches on all go around in
+/// one direction, pauses can hold each other.
 pub(crate) fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
     let mut network = Network::new(switches, switches);
     for number in 0..switches {
@@ -104,13 +104,13 @@ pub(crate) fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
     network
 }
 
-/// Hosts on both sides of a cable, all of 10 Gb/s unless said otherwise.
+/// Hosts on both sides of a cable, all at 10 Gb/s except the given bottleneck.
 pub(crate) fn dumbbell(left: u32, right: u32, bottleneck_rate: Rate) -> Network {
     let config = dumbbell::Config { left, right, bottleneck_rate, ..dumbbell::Config::default() };
-    config.build().expect("the test has it right")
+    config.build().expect("the topology's settings are valid")
 }
 
-/// A run of DCTCP as in the TCN simulations, over connections whose handshake has gone by.
+/// A run of DCTCP as in the TCN simulations, over connections with a completed handshake.
 pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
     Setup {
         network,
@@ -136,9 +136,9 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
     }
 }
 
-/// Runs a setup that has no mistake.
+/// Runs a valid setup.
 pub(crate) fn run(setup: &Setup) -> Outcome {
-    run::run(setup, &AtomicBool::new(false)).expect("the setup has no mistake")
+    run::run(setup, &AtomicBool::new(false)).expect("the setup is valid")
 }
 
 /// The link to a host: the bottleneck of a star.
@@ -152,7 +152,7 @@ pub(crate) fn link_to(network: &Network, host: u32) -> LinkId {
     LinkId(index as u32)
 }
 
-/// Draws that choose cases.
+/// Random draws for test cases.
 pub(crate) struct Dice(Rng);
 
 impl Dice {
@@ -164,7 +164,7 @@ impl Dice {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// Whether something happens that happens once in `count` times.
+    /// Draws an event with probability 1 in `count`.
     pub(crate) fn once_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
@@ -173,8 +173,8 @@ impl Dice {
         &things[self.below(things.len() as u64) as usize]
     }
 
-    /// A time until the next event of a Poisson process, by inversion. Its logarithm is made of
-    /// integers, as results must not depend on the mathematics library of a machine.
+    /// Time until the next event of a Poisson process, by inversion. The logarithm is computed in
+    /// integers, because results must not depend on a machine's mathematics library.
     pub(crate) fn until_next(&mut self, mean: Span) -> Span {
         // −ln u = k · ln 2 + (−ln m) with u = m · 2^−k and m in [1/2, 1).
         let draw = self.0.next_u64() | 1;
@@ -189,7 +189,7 @@ impl Dice {
         }
         let ln_2 = 12_786_308_645_202_655_660_u128; // ln 2 · 2^64
         let minus_ln = u128::from(zeros) * ln_2 + sum;
-        // Fits: below 45 times the mean, whose bits beyond 2^20 ps are not needed.
+        // Fits: below 45 times the mean, whose bits above 2^20 ps are not needed.
         let scaled = (minus_ln >> 20) * u128::from(mean.as_ps());
         Span::from_ps((scaled >> 44) as u64)
     }
