@@ -1,5 +1,5 @@
-//! Any frames through the live switch on devices in memory: nothing stops it, nothing is lost
-//! without a reason, and nothing but the two ECN bits and their checksum changes.
+//! Random frames through the live switch on devices in memory: the switch never panics, every lost
+//! frame has a reason, and only the two ECN bits and their checksum change.
 
 use tidegate_live::config::PortSettings;
 use tidegate_live::device::memory::Memory;
@@ -9,8 +9,8 @@ use tidegate_units::{Rate, Span, Time};
 
 const PORTS: usize = 3;
 
-/// Takes frames from `bytes`, each after a byte for its port and the time since the one before, and
-/// a byte for its length, up to four times that. The error says what did not hold.
+/// Takes frames from `bytes`, each after a byte for its port and the time since the previous one,
+/// and a byte for a quarter of its length. The error names the violated property.
 pub fn check(mut bytes: &[u8]) -> Result<(), String> {
     let mut config = Config::new();
     config.ports = (0..PORTS)
@@ -36,7 +36,7 @@ pub fn check(mut bytes: &[u8]) -> Result<(), String> {
         }
     }
     step(&mut switch, &frames, now)?;
-    // Not at each step: quantiles of times take most of the time then.
+    // Not at each step: quantiles of times would dominate the run time.
     balanced(&switch.counters(now))?;
     while let Some(next) = switch.next_departure() {
         now = now.max(next);
@@ -57,7 +57,7 @@ fn step(switch: &mut Switch<Memory>, frames: &[&[u8]], now: Time) -> Result<(), 
     for device in switch.devices_mut() {
         for sent in device.sent.drain(..) {
             if !frames.iter().any(|frame| is_same(frame, &sent)) {
-                return Err(format!("{sent:02x?} left and never came"));
+                return Err(format!("{sent:02x?} left but never arrived"));
             }
         }
     }
@@ -71,7 +71,7 @@ fn balanced(counters: &Counters) -> Result<(), String> {
     }
 }
 
-/// Whether `sent` is `frame`, with a mark or without.
+/// Whether `sent` is `frame`, marked or unmarked.
 fn is_same(frame: &[u8], sent: &[u8]) -> bool {
     if frame == sent {
         return true;

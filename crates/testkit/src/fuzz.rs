@@ -1,4 +1,4 @@
-//! What the fuzz targets call. They live here so that tests on a stable toolchain call them too.
+//! Entry points of the fuzz targets, here so that tests on a stable toolchain call them too.
 
 use tidegate_dataplane::NonEct;
 use tidegate_sim::workload::{Distribution, Entry, Hosts, List, Rounding, Sizes, Source, Traffic};
@@ -10,10 +10,10 @@ use crate::ops::{Drive, Order, Setup, check, decode};
 use crate::parts::{self, Choice};
 use crate::vector::{run_buffer, run_mark, run_sched};
 
-/// Runs `bytes` as a file of vectors of each kind. Whatever it is, that must not panic.
+/// Runs `bytes` as a file of vectors of each kind, which must never panic.
 pub fn vectors(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        // What the runners answer is for the tests; here they only have to answer.
+        // Tests check the runners' answers; here it is enough that they answer.
         let _ = run_mark(text);
         let _ = run_sched(text);
         let _ = run_buffer(text);
@@ -21,7 +21,7 @@ pub fn vectors(bytes: &[u8]) {
 }
 
 /// Takes a scheme, a scheduler, a buffer and a way of driving from the first four bytes and the
-/// operations from the rest. The error names the parts and the invariant that broke.
+/// operations from the rest. The error names the parts and the violated invariant.
 pub fn port(bytes: &[u8]) -> Result<(), String> {
     let Some((&[scheme, scheduler, buffer, setup], rest)) = bytes.split_first_chunk() else {
         return Ok(());
@@ -34,8 +34,8 @@ pub fn port(bytes: &[u8]) -> Result<(), String> {
     run(scheme, scheduler, buffer, (drive, non_ect), rest)
 }
 
-/// Checks a port of these parts with the operations that `bytes` encode. A scheme that cannot
-/// work with the scheduler passes.
+/// Checks a port of these parts with the operations encoded in `bytes`. A scheme that cannot work
+/// with the scheduler passes.
 pub fn run(
     scheme: Choice,
     scheduler: Choice,
@@ -60,23 +60,24 @@ pub fn run(
 }
 
 /// Takes two ends of a connection from the first bytes and operations from the rest. The error
-/// names the operation and what did not hold after it.
+/// names the operation and the property violated after it.
 pub fn transport(bytes: &[u8]) -> Result<(), String> {
     let (ends, ops) = connection::decode(bytes);
     connection::check(&ends, &ops).map_err(|problem| format!("{problem}\n{ends:?}"))
 }
 
-/// Takes frames from `bytes` through the live switch. The error says what did not hold.
+/// Takes frames from `bytes` through the live switch. The error names the violated property.
 pub fn frames(bytes: &[u8]) -> Result<(), String> {
     frames::check(bytes)
 }
 
-/// Reads `bytes` as flow sizes, as a list of flows and as settings. What can be read must work and
-/// read back; the error names what did not.
+/// Reads `bytes` as flow sizes, as a list of flows and as settings. Everything that can be read
+/// must work and read back unchanged; the error names the first failure.
 pub fn workload(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(distribution) = Distribution::parse(&text) {
-        // Own tables are in bytes; one that counts packets is published, and written by its name.
+        // A user's own tables are in bytes; tables in packets are published, and written by their
+        // names.
         reads_back(&Sizes::Own(distribution.clone()))?;
         check_sizes(&distribution)?;
     }

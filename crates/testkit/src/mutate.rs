@@ -1,4 +1,4 @@
-//! Inputs that are nearly right: what reads them gets further than with random bytes.
+//! Inputs that are nearly valid: parsers get further with them than with random bytes.
 
 use tidegate_units::Rng;
 
@@ -18,13 +18,13 @@ pub fn mutate(rng: &mut Rng, input: &mut Vec<u8>) {
             1 if at < input.len() => input[at] = b"0123456789-.'\"[]{}=,\n"[at % 21],
             2 => drop(input.drain(at..end)),
             3 => input.extend_from_within(at..end),
-            // A longer number, for the extremes.
+            // A longer number, for extreme values.
             _ => drop(input.splice(at..at, *b"99999")),
         }
     }
 }
 
-/// The head of one input and the tail of another.
+/// Joins the head of one input and the tail of another.
 pub fn cross(rng: &mut Rng, head: &[u8], tail: &[u8]) -> Vec<u8> {
     let cut = |rng: &mut Rng, len: usize| rng.next_u32() as usize % (len + 1);
     let mut crossed = head[..cut(rng, head.len())].to_vec();

@@ -1,24 +1,24 @@
-//! Every scheme, scheduler and buffer that a port can be made of, for tests that try them all.
+//! Every scheme, scheduler and buffer of a port, for tests that try them all.
 //!
-//! Each has at least its defaults. To them come settings under which short random runs reach the
-//! other branches: thresholds of a few packets, small limits, the named variants.
+//! Each is listed at least with its defaults. Further settings reach the other branches in short
+//! random runs: thresholds of a few packets, small limits, the named variants.
 
 use tidegate_dataplane::buffer::{self, AnyBuffer};
 use tidegate_dataplane::mark::{self, AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
 use tidegate_units::{ConfigError, Rate};
 
-/// The number of queues of every port made here.
+/// Number of queues of every port built here.
 pub const QUEUES: u8 = 8;
-/// The number of ports of every switch made here.
+/// Number of ports of every switch built here.
 pub const PORTS: u16 = 4;
 
-/// A part by name, with the settings that differ from its defaults.
+/// A part by name, with settings that differ from its defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Its name in files and on the command line.
+    /// Name in files and on the command line.
     pub name: &'static str,
-    /// Field and text.
+    /// Fields with their text values.
     pub settings: &'static [(&'static str, &'static str)],
 }
 
@@ -53,7 +53,7 @@ fn with_defaults(names: &'static [&'static str], others: &[Choice]) -> Vec<Choic
     defaults.chain(others.iter().copied()).collect()
 }
 
-/// Makes the parts of one port, or `None` if the scheme cannot work with the scheduler.
+/// Builds the parts of one port, or `None` if the scheme cannot work with the scheduler.
 pub fn make(
     scheme: Choice,
     scheduler: Choice,
@@ -69,14 +69,14 @@ pub fn make(
     Ok(Some((marker, scheduler, config.build(PORTS, QUEUES)?)))
 }
 
-/// Makes a scheduler.
+/// Builds a scheduler.
 pub fn make_scheduler(scheduler: Choice) -> Result<AnyScheduler, ConfigError> {
     let mut config = sched::Config::named(scheduler.name).ok_or_else(|| unknown(scheduler))?;
     configure(scheduler, |field, text| config.set(field, text))?;
     config.build()
 }
 
-/// Makes a scheme for a 10 Gb/s port, or `None` if it cannot work with the scheduler.
+/// Builds a scheme for a 10 Gb/s port, or `None` if it cannot work with the scheduler.
 pub fn make_marker(
     scheme: Choice,
     scheduler: &AnyScheduler,
@@ -108,7 +108,7 @@ fn configure(
 }
 
 fn unknown(choice: Choice) -> ConfigError {
-    ConfigError::out_of_range("name", choice.name, "a name that is known")
+    ConfigError::out_of_range("name", choice.name, "a known name")
 }
 
 const SCHEMES: &[Choice] = &[
@@ -205,13 +205,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_choice_can_be_made_and_every_name_is_chosen() {
+    fn every_choice_can_be_built_and_every_name_is_listed() {
         let fifo = choice("fifo", &[("queues", "8")]);
         let unlimited = choice("unlimited", &[]);
-        // Rounds below a queue that is served first: all that a scheme may ask for.
+        // Rounds below a queue that is served first, which satisfies every scheme.
         let mut schedulers_of = SCHEDULERS.iter();
         let rounds = schedulers_of.find(|choice| choice.name == "sp-dwrr");
-        let rounds = *rounds.expect("it is in the list");
+        let rounds = *rounds.expect("the scheduler is in the list");
         for scheme in schemes() {
             let made = make(scheme, rounds, unlimited).unwrap_or_else(|e| panic!("{scheme}: {e}"));
             assert!(made.is_some(), "{scheme} works with no scheduler");

@@ -52,7 +52,7 @@ fn fixed_point_marks_as_often_as_real_numbers() {
         let (mut tick, mut counts) = (1000, [0_u32; 2]);
         for packet in 0..300_000_u32 {
             tick += u64::from(rng.next_u32() % 400);
-            // Now and then a packet that hardly waited; never with the first seed.
+            // Occasionally a packet with a short wait; never with the first seed.
             let good = seed > 0 && u64::from(packet >> 15) % 3 == seed % 3 && packet % 4096 == 0;
             let sojourn = if good { 10 } else { 60 };
             counts[0] += u32::from(
@@ -61,7 +61,7 @@ fn fixed_point_marks_as_often_as_real_numbers() {
             counts[1] += u32::from(real.dequeue(tick as f64, sojourn as f64, 3000));
         }
         let [fixed, real] = counts;
-        // The poor first step moves every later mark forward by a fifth of an interval.
+        // The inaccurate first step moves every later mark forward by a fifth of an interval.
         assert!(real > 40, "{real}");
         assert!(fixed.abs_diff(real) <= 3 + real / 20, "seed {seed}: {fixed}, {real}");
     }

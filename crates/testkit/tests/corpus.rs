@@ -1,11 +1,11 @@
-//! The inputs that fuzzing has kept because they cover all that it covers, and mutations of them,
-//! on any toolchain: a thousand for each target, or as many as it takes in `TIDEGATE_FUZZ_SECONDS`.
+//! Inputs kept by fuzzing, which together cover everything it has reached, and mutations of them,
+//! on any toolchain: a thousand for each target, or as many as fit in `TIDEGATE_FUZZ_SECONDS`.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "a file that is not there fails the test, which can be told how long to go on and says how far it came"
+    reason = "a missing file fails the test, whose duration can be set and whose progress is printed"
 )]
 
 use std::env;
@@ -17,7 +17,7 @@ use tidegate_testkit::fuzz;
 use tidegate_testkit::mutate::{cross, mutate};
 use tidegate_units::Rng;
 
-/// Where a test stops to mutate.
+/// End of the mutations.
 enum Bound {
     Inputs(u64),
     Time(Duration),
@@ -39,8 +39,8 @@ impl Bound {
     }
 }
 
-/// Calls `target` with every input that is kept for it, then with what is made of them. The order
-/// is the same each time, so what fails once fails again.
+/// Calls `target` with every input kept for it, then with mutations of them. The order is the same
+/// each time, so that a failure repeats.
 fn explore(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let entries = fs::read_dir(folder.join(name)).unwrap();

@@ -1,23 +1,24 @@
-//! How far WFQ strays from the fluid server, and that it is no further than can be proved.
+//! The distance of WFQ from the fluid server, checked against proved bounds.
 //!
 //! A queue of weight `w` whose packets have up to `L` bytes has packets worth up to `m = L / w`.
-//! Let `W` be the sum of all weights, `M` the sum of all `m`, and `S` what a queue has been sent.
+//! Let `W` be the sum of all weights, `M` the sum of all `m`, and `S` the bytes sent from a queue.
 //! Times are in bytes of the link.
 //!
 //! Queues `i` and `j`, both backlogged from the start. When a packet of `i` is picked, its stamp is
-//! at most that of the head of `j`. Stamps count the service since the queue's start, which is the
-//! virtual time at which it became active, so `S_i/w_i − S_j/w_j ≤ m_j + start_j − start_i`. With
-//! the self clock both starts are 0. With the authors' clock they are up to `M − m_j` apart. The
-//! fluid server gives `i` the share `w_i/W` of what was sent, and summing over all `j` bounds the
-//! lag behind it: `w_i (1 − w_i/W)` times `m_i` for the self clock, times `M` for the authors'.
+//! at most the stamp at the head of `j`. Stamps count the service since the queue's start, which is
+//! the virtual time at which it became active, so `S_i/w_i − S_j/w_j ≤ m_j + start_j − start_i`.
+//! With the self clock both starts are 0. With the authors' clock they are up to `M − m_j` apart.
+//! The fluid server gives `i` the share `w_i/W` of all bytes sent, and summing over all `j` bounds
+//! the lag behind it: `w_i (1 − w_i/W)` times `m_i` for the self clock, times `M` for the authors'.
 //!
-//! Queue `i`, active since time `a` amid any traffic. Its first stamp is counted from `V`. Those of
-//! `j` that are picked while `i` waits end at or before that of the head of `i`, and are counted
-//! from `V − m_j` on with the self clock, from `V − M − m_j` on with the authors', because waiting
-//! stamps cover all from the smallest to `V` (see `wfq.rs`). So `S_j/w_j ≤ S_i/w_i + m_i + m_j`,
-//! plus `M` for the authors'. Summed over all `j`, with one packet on the wire at `a`, this bounds
-//! how far `i` falls behind the rate `w_i/W`, which the fluid server never falls below. (The fluid
-//! server may give more, when others are idle. How far WFQ is behind that is not bounded here.)
+//! Queue `i`, active since time `a` amid any traffic. Its first stamp is counted from `V`. Stamps
+//! of `j` that are picked while `i` waits end at or before the stamp at the head of `i`. They are
+//! counted from `V − m_j` on with the self clock, and from `V − M − m_j` on with the authors',
+//! because waiting stamps cover everything from the smallest to `V` (see `wfq.rs`). So `S_j/w_j ≤
+//! S_i/w_i + m_i + m_j`, plus `M` for the authors'. Summed over all `j`, with one packet on the
+//! wire at `a`, this bounds the lag of `i` behind the rate `w_i/W`, which the fluid server never
+//! falls below. (The fluid server may give more when other queues are idle. The lag of WFQ behind
+//! that is not bounded here.)
 
 use std::collections::VecDeque;
 
@@ -31,7 +32,7 @@ const TOLERANCE: f64 = 1.0;
 const WEIGHTS: [u32; 6] = [1, 1, 2, 3, 5, 8];
 const LONGEST: [u32; 6] = [1500, 9000, 1500, 64, 3000, 1500];
 
-/// The queues of one scheduler, without a port around them.
+/// The queues of one scheduler, without a port.
 struct Link {
     wfq: Wfq,
     packets: Vec<VecDeque<u32>>,
@@ -50,19 +51,19 @@ impl Link {
         let packets = &mut self.packets[queue];
         packets.push_back(len);
         if packets.len() == 1 {
-            let queue = QueueId(u8::try_from(queue).expect("few queues"));
+            let queue = QueueId(u8::try_from(queue).expect("there are fewer than 256 queues"));
             self.wfq.on_active(queue, len, Time::ZERO, |_| {});
         }
     }
 
-    /// The queue and length of the next packet, if there is one.
+    /// Queue and length of the next packet, if there is one.
     fn send(&mut self) -> Option<(usize, u32)> {
         if self.packets.iter().all(VecDeque::is_empty) {
             return None;
         }
         let queue = self.wfq.pick(Time::ZERO, |_| {}).queue;
         let packets = &mut self.packets[queue.index()];
-        let len = packets.pop_front().expect("the queue that is picked holds a packet");
+        let len = packets.pop_front().expect("a picked queue holds a packet");
         let next = packets.front().copied();
         self.wfq.on_departed(queue, len, next, Time::ZERO, |_| {});
         Some((queue.index(), len))
@@ -77,7 +78,7 @@ fn weight(queue: usize) -> f64 {
     f64::from(WEIGHTS[queue])
 }
 
-/// `m` of a queue.
+/// The value `m` of a queue.
 fn worth(queue: usize) -> f64 {
     f64::from(LONGEST[queue]) / weight(queue)
 }
@@ -86,7 +87,7 @@ fn sum(of: impl Fn(usize) -> f64) -> f64 {
     (0..WEIGHTS.len()).map(of).sum()
 }
 
-/// The largest lag of each queue behind the fluid server, all being backlogged from the start.
+/// Largest lag of each queue behind the fluid server, with all queues backlogged from the start.
 fn lags(clock: Clock, seed: u64) -> Vec<f64> {
     let mut rng = Rng::new(seed, 0);
     let (mut link, mut gps) = (Link::new(clock), Gps::new(&WEIGHTS));
@@ -101,7 +102,7 @@ fn lags(clock: Clock, seed: u64) -> Vec<f64> {
     }
     let mut sent = vec![0.0; WEIGHTS.len()];
     let mut lags = vec![0.0_f64; WEIGHTS.len()];
-    // Until some queue might be empty.
+    // Ends before any queue can be empty.
     while sent.iter().enumerate().all(|(queue, &sent)| sent < 150_000.0 * weight(queue)) {
         let (queue, len) = link.send().expect("all queues are backlogged");
         sent[queue] += f64::from(len);
@@ -130,8 +131,8 @@ fn backlogged_queues_are_never_further_behind_the_fluid_server_than_proved() {
     assert!(beyond > 0, "the authors' clock needs its weaker bound");
 }
 
-/// Runs traffic that comes and goes, and calls `check` after each packet with each queue that
-/// was backlogged until it was picked: the queue, the time since it became active, its bytes since.
+/// Runs on-off traffic. After each packet, calls `check` for each queue that was backlogged until
+/// it was picked, with the queue, the time since it became active, and its bytes since.
 fn on_and_off(clock: Clock, seed: u64, mut check: impl FnMut(usize, u64, u64)) {
     let mut rng = Rng::new(seed, 1);
     let mut link = Link::new(clock);
@@ -141,7 +142,7 @@ fn on_and_off(clock: Clock, seed: u64, mut check: impl FnMut(usize, u64, u64)) {
     let mut since = vec![(0_u64, 0_u64); queues];
     for _ in 0..10_000 {
         while next_arrival <= now {
-            // Bursts to one queue after another, as many bytes as the link can send on average.
+            // Bursts to one queue after another, at the link's rate on average.
             if left == 0 {
                 (queue, left) = (rng.next_u32() as usize % queues, 1 + rng.next_u32() % 12);
             }
@@ -190,8 +191,8 @@ fn a_queue_never_falls_further_behind_its_rate_than_proved() {
     assert!(checks > 400_000, "{checks}");
 }
 
-/// The oracle itself, held against the theorem of its authors: a packet server that orders by the
-/// fluid server's finish times is never behind it by more than the longest packet.
+/// Checks the oracle against its authors' theorem: a packet server that orders by the fluid
+/// server's finish times is never behind it by more than the longest packet.
 #[test]
 fn packets_in_order_of_fluid_finish_times_are_at_most_one_packet_behind() {
     let longest = f64::from(LONGEST.into_iter().max().unwrap_or(0));
@@ -212,7 +213,7 @@ fn packets_in_order_of_fluid_finish_times_are_at_most_one_packet_behind() {
                 .filter_map(|(queue, packets)| Some((packets.front()?.0, queue)))
                 .min_by(|a, b| a.0.total_cmp(&b.0));
             let Some((_, queue)) = first else { continue };
-            let (_, len) = waiting[queue].pop_front().expect("it has a head");
+            let (_, len) = waiting[queue].pop_front().expect("a waiting queue has a head");
             gps.run(f64::from(len));
             sent[queue] += f64::from(len);
             for (queue, sent) in sent.iter().enumerate() {

@@ -1,17 +1,17 @@
 //! Follows the guide's pages about adding a scheme, a window rule and a topology on a copy of the
-//! repository: makes their files, inserts their lines, runs their own tests, and finds them in the
-//! program: listed, explained, run in a scenario, and the scheme read for a live switch.
+//! repository: creates their files, inserts their lines, runs their tests, and finds the results in
+//! the program: listed, explained, run in a scenario, and the scheme read for a live switch.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a failing step fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the copy leaves out: what is built, what is measured elsewhere, and hidden folders.
+/// Folders that the copy leaves out: builds, measurements, and hidden folders.
 const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
 
-/// The pages that are followed, all on one copy: it is built once.
+/// Pages that are followed, all on one copy, so that it is built once.
 const PAGES: [&str; 3] = ["add-a-scheme.md", "add-a-rule.md", "add-a-topology.md"];
 
 #[test]
@@ -37,14 +37,14 @@ fn a_scheme_a_window_rule_and_a_topology_can_be_added_as_the_guide_says() {
     fs::remove_dir_all(&copy).unwrap();
 }
 
-/// A code block of the guide, and what the comment before it says to do with it.
+/// A code block of the guide, with the instruction in the comment before it.
 #[derive(Debug)]
 struct Step<'a> {
     instruction: &'a str,
     code: String,
 }
 
-/// The blocks that have an instruction.
+/// Blocks with an instruction.
 fn steps(guide: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     let mut lines = guide.lines();
@@ -88,14 +88,14 @@ impl Step<'_> {
     }
 }
 
-/// What a command has to come to.
+/// Expected outcome of a command.
 #[derive(Clone, Copy, Debug)]
 enum Outcome<'a> {
-    /// Tests that pass.
+    /// Tests pass.
     Tests,
-    /// Something said of this.
+    /// The output contains this word.
     Finds(&'a str),
-    /// A failure that is about this.
+    /// The command fails, with an error about this word.
     FailsAt(&'a str),
 }
 
@@ -111,8 +111,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Runs a command of the guide. Its program goes to a place of its own: in the tests' own one it
-/// would take the place of theirs.
+/// Runs a command of the guide. Its build has a target folder of its own: in the tests' folder it
+/// would replace their programs.
 fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
     let mut words = command.split_whitespace();
     let ours = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -121,10 +121,10 @@ fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
         .args(words)
         .current_dir(root)
         .env("CARGO_TARGET_DIR", target)
-        // Libraries from elsewhere are built already; a cargo before 1.91 builds them again.
+        // Libraries from elsewhere are already built; a cargo before 1.91 builds them again.
         .env("CARGO_BUILD_BUILD_DIR", ours.parent().unwrap())
         .env("CARGO_NET_OFFLINE", "true")
-        // It is built for a few tests that take no time.
+        // Optimization is not worthwhile for a few quick tests.
         .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
         .env("CARGO_PROFILE_TEST_DEBUG", "0")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
@@ -139,7 +139,7 @@ fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
         Outcome::Tests => assert!(!said.contains("running 0 tests"), "`{command}`:\n{said}"),
         Outcome::Finds(word) => assert!(said.contains(word), "`{command}`:\n{said}"),
         Outcome::FailsAt(word) => {
-            // What it complains of is not the file.
+            // The error is about something other than the file.
             let is_read = said.contains(word) && !said.contains("standing.toml:");
             assert!(is_read, "`{command}`:\n{said}");
         }

@@ -1,22 +1,23 @@
-//! Running operations on two endpoints, with every invariant after each.
+//! Runs operations on two endpoints and checks every invariant after each.
 
 use tidegate_transport::{Endpoint, Range, SackBlocks, Segment, Seq, State};
 use tidegate_units::{ConfigError, Ecn, Span, Time};
 
 use super::{End, Op, Side};
 
-/// Segments that one call may let out: more than the largest window of the smallest segments.
+/// Largest number of segments that one call may send: more than the largest window of the smallest
+/// segments.
 const BURST: usize = 100_000;
-/// Events in which a fair network must bring everything written to the other end.
+/// Number of events in which a fair network must deliver everything written.
 const PATIENCE: usize = 400_000;
-/// The delay of a segment through the fair network.
+/// Delay of a segment through the fair network.
 const DELAY: Span = Span::from_us(50);
-/// Bytes that one write adds at most, in segments: what takes longer shows nothing new.
+/// Most bytes added by one write, in segments: longer writes show nothing new.
 const SEGMENTS_PER_WRITE: u32 = 60;
 
 /// Runs the operations on two endpoints. Afterwards the network is fair and the applications read
-/// and close: if nobody forged a segment, everything written must arrive, and both ends must end.
-/// The error says what did not hold; what the endpoints know of themselves they check by panicking.
+/// and close. If no segment was forged, everything written must arrive, and both ends must finish.
+/// The error names the violated property; the endpoints check their own invariants by panicking.
 pub fn check(ends: &[End; 2], ops: &[Op]) -> Result<(), String> {
     let mut pair = Pair::new(ends).map_err(|error| error.to_string())?;
     pair.flush()?;
@@ -35,8 +36,8 @@ struct Pair {
     ends: [Endpoint; 2],
     mss: [u32; 2],
     now: Time,
-    /// What is in flight, in the order of sending, with its destination and time of arrival on a
-    /// fair network.
+    /// Segments in flight, in the order of sending, with destination and arrival time on a fair
+    /// network.
     in_flight: Vec<(Time, Side, Segment)>,
     forged: bool,
 }
@@ -63,7 +64,7 @@ impl Pair {
         let now = self.now;
         match op {
             Op::Advance(span) => return self.advance(now + span),
-            // Closing before there is a connection resets whoever else thinks there is one.
+            // Closing before there is a connection resets a peer that believes there is one.
             Op::Close(side) if is_before_connection(self.end(side)) => {}
             Op::Close(side) => self.end(side).close(now),
             Op::Deliver(number) => {
@@ -110,8 +111,8 @@ impl Pair {
         usize::from(number).checked_rem(self.in_flight.len())
     }
 
-    /// Gives a forged segment the numbers of this connection, as far as the last segments in
-    /// flight show them: an attacker who sees everything.
+    /// Gives a forged segment the numbers of this connection, as visible in the last segments in
+    /// flight: an attacker who sees everything.
     fn aim(&self, side: Side, segment: &Segment) -> Segment {
         let seen = |to| {
             let mut later = self.in_flight.iter().rev();
@@ -126,7 +127,7 @@ impl Pair {
         Segment { seq: seq + segment.seq.0, ack: ack + segment.ack.0, sack, ..*segment }
     }
 
-    /// Lets timers run out until `limit`.
+    /// Lets timers expire until `limit`.
     fn advance(&mut self, limit: Time) -> Result<(), String> {
         for _ in 0..BURST {
             let timeouts = self.ends.iter().filter_map(Endpoint::poll_timeout);
@@ -144,7 +145,7 @@ impl Pair {
         Err("timers never stop".to_owned())
     }
 
-    /// Takes what both ends want to send, and checks them.
+    /// Takes all segments that both ends want to send, and checks them.
     fn flush(&mut self) -> Result<(), String> {
         for side in Side::BOTH {
             let (now, mut burst) = (self.now, 0);
@@ -177,7 +178,7 @@ impl Pair {
         Ok(())
     }
 
-    /// A fair network and eager readers bring everything to its end.
+    /// Finishes the connection with a fair network and readers that read at once.
     fn finish(&mut self) -> Result<(), String> {
         for _ in 0..PATIENCE {
             let now = self.now;
@@ -196,10 +197,10 @@ impl Pair {
             }
             self.step()?;
         }
-        Err(format!("no end is in sight: {:?}", self.ends))
+        Err(format!("the connection does not finish: {:?}", self.ends))
     }
 
-    /// Whether there was a connection, and everything written has arrived and is known to have.
+    /// Whether there was a connection, and everything written has arrived and is acknowledged.
     fn is_delivered(&self) -> bool {
         Side::BOTH.into_iter().all(|side| {
             let (here, there) = (&self.ends[side as usize], &self.ends[side.peer() as usize]);
@@ -208,7 +209,7 @@ impl Pair {
         })
     }
 
-    /// The next arrival or timeout.
+    /// Handles the next arrival or timeout.
     fn step(&mut self) -> Result<(), String> {
         let arrival = self.in_flight.iter().map(|(time, _, _)| *time).min();
         let timeout = self.ends.iter().filter_map(Endpoint::poll_timeout).min();

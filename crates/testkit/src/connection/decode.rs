@@ -1,4 +1,4 @@
-//! Setup and operations from bytes.
+//! Decodes setup and operations from bytes.
 
 use tidegate_transport::config::{
     AckPolicy, Avoidance, ClockReading, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Qdisc,
@@ -9,7 +9,7 @@ use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
 
 use super::{End, Op, Side};
 
-/// Reads two ends and then operations from `bytes` until they run out. Every input is valid.
+/// Reads two ends and then operations from `bytes` until they end. Every input is valid.
 pub fn decode(bytes: &[u8]) -> ([End; 2], Vec<Op>) {
     let mut source = Source(bytes);
     let ends = [source.end(), source.end()];
@@ -61,7 +61,7 @@ impl Source<'_> {
 
     /// One of the named choices of a setting.
     fn choice<T: Setting>(&mut self, names: &[&str]) -> T {
-        T::read(self.pick(names)).expect("the list holds the names of the choices")
+        T::read(self.pick(names)).expect("every name in the list is a choice")
     }
 
     fn end(&mut self) -> End {
@@ -87,7 +87,7 @@ impl Source<'_> {
             clock_reading: ClockReading::Elapsed,
             syn_loss: self.choice(SynLoss::NAMES),
             max_retries: None,
-            // Longer than any input lasts, so that no end forgets the other.
+            // Longer than any input takes, so that no end forgets the other.
             time_wait: Span::from_secs(1000),
             acks: self.choice(AckPolicy::NAMES),
             delayed_ack: 1 + self.byte() % 4,
@@ -116,11 +116,11 @@ impl Source<'_> {
             repair: self.choice(Repair::NAMES),
             tso: self.pick(&[None, None, Some(Size::Packets(2)), Some(Size::Packets(44))]),
             tso_sizing: self.choice(TsoSizing::NAMES),
-            // Only whoever has several connections looks at these.
+            // Only hosts with several connections use these.
             qdisc: Qdisc::Fifo,
             limit_output: Bytes(u64::MAX),
         };
-        // Half of the numbers wrap soon.
+        // Half of the sequence numbers wrap soon.
         let iss = match self.byte() {
             near @ 0..128 => Seq(u32::MAX - 40 * u32::from(near)),
             far => Seq(u32::from(far) << 24),
@@ -139,10 +139,10 @@ impl Source<'_> {
                 profile.map(window::Config::Dctcp)
             }
         };
-        rule.expect("the lists hold known names")
+        rule.expect("every name in the lists is known")
     }
 
-    /// A distance from a number that matters: mostly near, at times anywhere.
+    /// A distance from a boundary value: mostly small, occasionally any.
     fn distance(&mut self) -> Seq {
         match self.byte() % 8 {
             0..=3 => Seq(0),

@@ -1,8 +1,8 @@
 //! The operation model of a connection: everything that applications, the network and an attacker
-//! can do to two endpoints, and what must hold afterwards.
+//! can do to two endpoints, and the invariants afterwards.
 //!
 //! [`decode()`] turns any bytes into a setup and operations, so that random seeds in `cargo test`
-//! and a fuzzer's inputs go through the same code. [`check()`] runs them.
+//! and a fuzzer's inputs use the same code. [`check()`] runs them.
 
 mod check;
 mod decode;
@@ -13,12 +13,12 @@ pub use decode::decode;
 use tidegate_transport::{Config, Segment, Seq, window};
 use tidegate_units::Span;
 
-/// Which end of the connection.
+/// End of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that connects.
+    /// The connecting end.
     Client,
-    /// The one that listens.
+    /// The listening end.
     Server,
 }
 
@@ -39,27 +39,26 @@ impl Side {
 /// One end before it starts.
 #[derive(Clone, Debug)]
 pub struct End {
-    /// Its settings.
+    /// Settings of the end.
     pub config: Config,
     /// Its window rule.
     pub rule: window::Config,
-    /// Its initial sequence number.
+    /// Initial sequence number.
     pub iss: Seq,
 }
 
-/// One thing that the outside can do. Segments in flight are named by a number that is reduced to
-/// how many there are.
+/// An external event. Segments in flight are selected by a number modulo their count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
-    /// Let time pass; timers run out meanwhile.
+    /// Time passes, and timers expire meanwhile.
     Advance(Span),
     /// The application closes.
     Close(Side),
-    /// A segment arrives, in whatever order.
+    /// A segment arrives, in any order.
     Deliver(u8),
     /// A segment arrives and stays in flight.
     Duplicate(u8),
-    /// An attacker's segment arrives. Its numbers count from what the end expects.
+    /// A forged segment arrives. Its numbers are relative to the end's expected ones.
     Forge(Side, Segment),
     /// A segment is lost.
     Lose(u8),

@@ -1,4 +1,4 @@
-//! Runs operations on a port and on the model, and compares the two after every step.
+//! Runs operations on a port and on the model, and compares them after every step.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -12,7 +12,7 @@ use super::Op;
 use super::model::{Held, Model};
 use super::witness::{Ledger, Saw, Witness};
 
-/// The two ways of driving a port.
+/// Way of driving a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drive {
     /// [`Port::depart`], with all departures up to an arrival taken before it.
@@ -21,18 +21,18 @@ pub enum Drive {
     Present,
 }
 
-/// How a port is made and driven.
+/// Way in which a port is built and driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// How it is driven.
+    /// Way of driving the port.
     pub drive: Drive,
-    /// What it does with packets that cannot be marked.
+    /// Treatment of packets that cannot be marked.
     pub non_ect: NonEct,
-    /// What its scheduler keeps in order.
+    /// Order kept by its scheduler.
     pub order: Order,
 }
 
-/// What a scheduler keeps in order, besides queues that wait by rank.
+/// Order kept by a scheduler, apart from queues that wait by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The packets of the whole port.
@@ -41,10 +41,10 @@ pub enum Order {
     PerQueue,
 }
 
-/// An invariant that did not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Counted from 0; one past the last operation for the final drain.
+    /// Number of the operation, from 0; one past the last operation for the final drain.
     step: usize,
     op: Option<Op>,
     what: String,
@@ -70,21 +70,22 @@ macro_rules! ensure {
     };
 }
 
-/// The wire of every port under test. A byte takes whole picoseconds on it.
+/// Wire rate of every port under test. A byte takes whole picoseconds.
 const RATE: Rate = Rate::from_gbps(10);
 const PORT: PortId = PortId(0);
 
 /// Runs `ops` on a port of these parts. After every step, and while the port is drained at the end:
 ///
-/// - what came in is what left and what is held, in bytes and packets, per queue and in all;
-/// - no packet leaves twice, changed, from another queue than its own, or out of order within a
+/// - packets that arrived have left or are held, in bytes and packets, per queue and in total;
+/// - no packet leaves twice, changed, from a queue other than its own, or out of order within a
 ///   queue that is not ranked;
 /// - packets that are not ECN-capable are never marked, CE stays CE, and a capable packet becomes
 ///   CE exactly when the scheme asks for it, which is counted for its rule;
-/// - drops are counted by reason, and only what cannot be marked is dropped for that;
-/// - the scheme is shown the port and its pools as they are without the packet in hand;
+/// - drops are counted by reason, and only packets that cannot be marked are dropped for that
+///   reason;
+/// - the scheme sees the port and its pools without the packet in hand;
 /// - every receipt of the buffer is for one held packet, and no pool holds more than the port;
-/// - a port that holds a packet yields one; driven lazily, at the time it said, which is when the
+/// - a port that holds a packet yields one; driven lazily, at the announced time, which is when the
 ///   wire is free; and departures never go back in time.
 pub fn check<M: Marker, S: Scheduler, B: Buffer>(
     setup: Setup,
@@ -120,7 +121,7 @@ struct Run<M, S, B> {
     setup: Setup,
     now: Time,
     last_departure: Time,
-    /// When the wire is free again, for a port that is driven lazily.
+    /// Time at which the wire is free, for a port that is driven lazily.
     free_at: Time,
     next_id: u32,
 }
@@ -195,7 +196,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         Ok(())
     }
 
-    /// What the pool of each queue holds.
+    /// Bytes in the pool of each queue.
     fn pools(&self) -> Vec<u32> {
         (0..self.port.queues()).map(|queue| self.buffer.pool_bytes(PORT, QueueId(queue))).collect()
     }
@@ -208,7 +209,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         verdict: Option<MarkDecision>,
         reason: DropReason,
     ) -> Result<(), String> {
-        // The scheme may have chosen another queue than the one that was asked for.
+        // The scheme may have chosen a queue other than the requested one.
         let assigned = self.port.marker().assigned;
         let named = self.port.last_drop();
         ensure!(named == assigned, "a packet for {assigned:?} was dropped for {named:?}");
@@ -234,12 +235,12 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     }
 
     fn take_all(&mut self, until: Time) -> Result<(), String> {
-        // Every departure leaves one packet less, so this ends.
+        // Every departure removes one packet, so this ends.
         while self.take_one(until)? {}
         Ok(())
     }
 
-    /// Takes one packet if there is one to take.
+    /// Takes one packet, if there is one to take.
     fn take_one(&mut self, until: Time) -> Result<bool, String> {
         let due = match self.setup.drive {
             Drive::Lazy => self.due(until)?,
@@ -259,7 +260,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         Ok(true)
     }
 
-    /// When the next packet must leave, if that is no later than `until`: as soon as there is a
+    /// Time at which the next packet must leave, if no later than `until`: as soon as there is a
     /// packet and the wire is free.
     fn due(&self, until: Time) -> Result<Option<Time>, String> {
         let start = self.model.oldest().map(|held| held.arrival.max(self.free_at));
@@ -323,7 +324,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         Ok(())
     }
 
-    /// The codepoint that a verdict leaves a packet with, its mark counted; `None` if the packet is
+    /// Codepoint of a packet after a verdict, with its mark counted; `None` if the packet is
     /// dropped.
     fn settle(
         &mut self,
@@ -342,7 +343,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         })
     }
 
-    /// Whether a verdict costs the packet its life.
+    /// Whether a verdict causes a drop.
     fn is_lost(&self, ecn: Ecn, verdict: MarkDecision) -> bool {
         let is_marked = matches!(verdict, MarkDecision::Mark(_));
         is_marked && ecn == Ecn::NotEct && self.setup.non_ect == NonEct::Drop

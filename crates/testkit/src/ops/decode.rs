@@ -1,12 +1,12 @@
-//! Operations from bytes.
+//! Decodes operations from bytes.
 
 use tidegate_dataplane::Pkt;
 use tidegate_units::{Ecn, FlowId, QueueId, Span};
 
 use super::Op;
 
-/// Reads operations from `bytes` until they run out. Every input is valid; the chances below are
-/// those of uniformly random bytes.
+/// Reads operations from `bytes` until they end. Every input is valid; the probabilities below hold
+/// for uniformly random bytes.
 pub fn decode(bytes: &[u8]) -> Vec<Op> {
     let mut source = Source(bytes);
     let mut ops = Vec::new();
@@ -39,7 +39,7 @@ impl Source<'_> {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// One of the first eight queues, or with a chance of 1/16 any.
+    /// One of the first eight queues, or with probability 1/16 any.
     fn queue(&mut self) -> QueueId {
         match self.byte() {
             near @ 0..240 => QueueId(near % 8),
@@ -56,7 +56,7 @@ impl Source<'_> {
             10 => 9000,
             11 => 65_535,
             12..=14 => u32::from(self.word() % 1501),
-            // One packet in 256 is as long as a length can be, or nearly.
+            // One packet in 256 has the largest possible length, or nearly.
             _ => match self.byte() {
                 0..16 => u32::MAX - u32::from(self.byte()),
                 some => u32::from(some),
@@ -78,7 +78,7 @@ impl Source<'_> {
         }
     }
 
-    /// Mostly about a packet's time at 10 Gb/s, sometimes long, rarely towards the end of time.
+    /// Mostly about a packet's time at 10 Gb/s, sometimes long, rarely close to the largest time.
     fn span(&mut self) -> Span {
         match self.byte() {
             0..176 => Span::from_ns(u64::from(self.word() % 2400)),

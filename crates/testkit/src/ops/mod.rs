@@ -1,7 +1,8 @@
-//! The operation model: everything the outside can do to a port, and what must hold afterwards.
+//! The operation model of a port: everything that the outside can do to it, and the invariants
+//! afterwards.
 //!
 //! [`decode()`] turns any bytes into operations, so that random seeds in `cargo test` and a
-//! fuzzer's inputs go through the same code. [`check()`] runs them.
+//! fuzzer's inputs use the same code. [`check()`] runs them.
 
 mod check;
 mod decode;
@@ -14,16 +15,16 @@ pub use decode::decode;
 use tidegate_dataplane::Pkt;
 use tidegate_units::{QueueId, Span};
 
-/// One thing that the outside can do.
+/// An external operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Let time pass.
+    /// Time passes.
     Advance(Span),
-    /// Take one packet, if one can leave.
+    /// Takes one packet, if one can leave.
     Dequeue,
-    /// Take packets until none can leave.
+    /// Takes packets until none can leave.
     Drain,
-    /// Offer a packet for a queue, which the port may not have.
+    /// Offers a packet for a queue, which the port may not have.
     Enqueue(QueueId, Pkt),
 }
 
@@ -37,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// Admits everything, and misreports as it is set to.
+    /// A buffer that admits everything and misreports by the configured amounts.
     struct Liar {
         extra: u32,
         pool: u32,
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_lies_is_caught() {
+    fn a_buffer_that_misreports_is_caught() {
         assert_eq!(violation(Liar { extra: 0, pool: 0 }), "none");
         let wrong_receipt = violation(Liar { extra: 1, pool: 0 });
         assert!(wrong_receipt.contains("not for the length"), "{wrong_receipt}");

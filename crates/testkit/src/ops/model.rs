@@ -1,4 +1,4 @@
-//! What a port must hold and have counted: plain lists and sums, kept apart from the port.
+//! Model of a port's content and counters: plain lists and sums, independent of the port.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use tidegate_dataplane::mark::Cx;
 use tidegate_dataplane::{DropReason, Pkt, QueueStats, Rule};
 use tidegate_units::{PktId, QueueId, Time};
 
-/// A waiting packet. Its codepoint is the one it was stored with.
+/// A waiting packet, with the codepoint that it was stored with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) id: PktId,
@@ -108,13 +108,13 @@ impl Model {
         self.packets
     }
 
-    /// The packet that has waited longest; of those that came at the same time, the first.
+    /// The packet that has waited longest; of simultaneous arrivals, the first.
     pub(super) fn oldest(&self) -> Option<&Held> {
         let fronts = self.queues.iter().filter_map(|queue| queue.held.front());
         fronts.min_by_key(|held| held.id)
     }
 
-    /// Whether a scheme that was shown `cx` saw the port as it is.
+    /// Whether `cx` agrees with the state of the port.
     pub(super) fn is_seen_in(&self, cx: &Cx) -> bool {
         self.queues.get(cx.queue.index()).is_some_and(|queue| {
             u64::from(cx.queue_bytes) == queue.held_bytes

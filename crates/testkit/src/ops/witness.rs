@@ -1,4 +1,4 @@
-//! Parts that pass every call on and write down what they saw.
+//! Parts that pass every call on and record it.
 
 use tidegate_dataplane::buffer::{Buffer, Charge, Request};
 use tidegate_dataplane::mark::{Cx, MarkDecision, Marker, Queues};
@@ -6,7 +6,7 @@ use tidegate_dataplane::sched::Turn;
 use tidegate_dataplane::{DropReason, Pkt};
 use tidegate_units::{PortId, QueueId, Rate, Span, Time};
 
-/// What a scheme was asked and what it answered.
+/// A call of a scheme with its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Saw {
     Dequeue(Cx, Span, MarkDecision),
@@ -14,12 +14,12 @@ pub(super) enum Saw {
     Queued(Cx),
 }
 
-/// A scheme whose calls since the last [`Witness::take`] are written down.
+/// A scheme whose calls since the last [`Witness::take`] are recorded.
 #[derive(Debug)]
 pub(super) struct Witness<M> {
     marker: M,
     saw: Vec<Saw>,
-    /// The queue that it chose for the newest arrival.
+    /// Queue that it chose for the newest arrival.
     pub(super) assigned: Option<QueueId>,
 }
 
@@ -34,7 +34,7 @@ impl<M> Witness<M> {
 }
 
 impl<M: Marker> Marker for Witness<M> {
-    /// The witness reads it, whatever the scheme does.
+    /// The witness always reads the pool.
     fn reads_pool(&self) -> bool {
         true
     }
@@ -75,13 +75,13 @@ impl<M: Marker> Marker for Witness<M> {
     }
 }
 
-/// A buffer whose outstanding receipts are counted.
+/// A buffer that counts outstanding receipts.
 #[derive(Debug)]
 pub(super) struct Ledger<B> {
     buffer: B,
     pub(super) receipts: u64,
     pub(super) bytes: u64,
-    /// Whether a receipt was ever for another length than the packet's.
+    /// Whether a receipt ever had another length than its packet.
     pub(super) is_wrong: bool,
 }
 
@@ -101,7 +101,7 @@ impl<B: Buffer> Buffer for Ledger<B> {
     }
 
     fn release(&mut self, charge: Charge) {
-        // Fewer receipts than were given out: the model sees the difference at the next step.
+        // Wraps if a receipt is released twice: the model notices at the next step.
         self.receipts = self.receipts.wrapping_sub(1);
         self.bytes = self.bytes.wrapping_sub(u64::from(charge.bytes()));
         self.buffer.release(charge);

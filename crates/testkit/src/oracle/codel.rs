@@ -1,5 +1,5 @@
 //! CoDel in real numbers: the control law with a true square root and exact time, as a slow and
-//! obvious reference for the fixed-point one.
+//! obvious reference for the fixed-point version.
 
 /// One queue under CoDel. All times are in ticks, as real numbers.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Codel {
         }
     }
 
-    /// Whether the packet that leaves now is marked.
+    /// Whether the departing packet is marked.
     pub fn dequeue(&mut self, now: f64, sojourn: f64, backlog: u32) -> bool {
         let bad = self.is_bad(now, sojourn, backlog);
         if !bad {

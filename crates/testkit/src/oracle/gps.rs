@@ -5,9 +5,9 @@
 //! queues that hold bytes are served at once, in proportion to their weights. Time is counted in
 //! bytes of the link, so that the server sends one byte per unit of time.
 //!
-//! Floating point: each arrival and each queue that empties adds a rounding of about 10^−16 of the
-//! values in play. Over a run of 10^8 bytes and 10^5 packets the error stays below a thousandth of
-//! a byte; who compares allows for [`Gps::TOLERANCE`].
+//! Floating point: each arrival and each queue that empties adds a rounding error of about 10^−16
+//! of the values involved. Over a run of 10^8 bytes and 10^5 packets the error stays below a
+//! thousandth of a byte; comparisons allow for [`Gps::TOLERANCE`].
 
 /// The fluid server.
 #[derive(Clone, Debug)]
@@ -21,12 +21,12 @@ struct Queue {
     weight: f64,
     backlog: f64,
     served: f64,
-    /// Virtual time at which the last byte that came will have been served.
+    /// Virtual time at which the last byte that arrived will have been served.
     finish: f64,
 }
 
 impl Gps {
-    /// What a comparison must allow for, in bytes.
+    /// Tolerance of a comparison, in bytes.
     pub const TOLERANCE: f64 = 0.01;
 
     /// An empty server with one queue per weight.
@@ -36,7 +36,7 @@ impl Gps {
         Self { queues: weights.iter().map(queue).collect(), virtual_time: 0.0 }
     }
 
-    /// `len` bytes come to `queue`. Returns the virtual time at which the last of them will have
+    /// Adds `len` bytes to `queue`. Returns the virtual time at which the last of them will have
     /// been served, by which a packet server orders packets.
     pub fn arrive(&mut self, queue: usize, len: u32) -> f64 {
         let queue = &mut self.queues[queue];
@@ -50,7 +50,7 @@ impl Gps {
         while time > 0.0 {
             let busy = || self.queues.iter().filter(|queue| queue.backlog > 0.0);
             let weights: f64 = busy().map(|queue| queue.weight).sum();
-            // The virtual time that the queue which empties first still needs.
+            // Virtual time until the next queue empties.
             let first = busy().map(|queue| queue.backlog / queue.weight);
             let Some(first) = first.reduce(f64::min) else {
                 return;
@@ -58,7 +58,7 @@ impl Gps {
             let step = first.min(time / weights);
             for queue in &mut self.queues {
                 let share = (step * queue.weight).min(queue.backlog);
-                // What rounding leaves of a queue that has emptied is less than any packet.
+                // The rounding residue of an emptied queue is smaller than any packet.
                 let left = queue.backlog - share;
                 queue.served += share;
                 queue.backlog = if left < 1e-6 { 0.0 } else { left };
@@ -86,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn backlogged_queues_share_by_weight_and_leave_their_share_when_they_empty() {
+    fn backlogged_queues_share_by_weight_and_empty_ones_free_their_share() {
         let mut gps = Gps::new(&[1, 3, 1]);
         gps.arrive(0, 1000);
         gps.arrive(1, 300);
-        // 1 to 3 until queue 1 is empty, after 400; then queue 0 alone.
+        // 1 to 3 until queue 1 is empty, after 400 bytes; then queue 0 alone.
         gps.run(200.0);
         assert!(close(gps.served(0), 50.0) && close(gps.served(1), 150.0));
         gps.run(300.0);
@@ -109,10 +109,10 @@ mod tests {
         assert!(close(gps.arrive(0, 300), 300.0));
         assert!(close(gps.arrive(1, 300), 150.0));
         assert!(close(gps.arrive(1, 100), 200.0));
-        // Virtual time 100 after 300 bytes, when both were busy all the time.
+        // Virtual time is 100 after 300 bytes, when both queues were busy all the time.
         gps.run(300.0);
         assert!(close(gps.arrive(1, 2), 201.0));
         gps.run(10_000.0);
-        assert!(close(gps.arrive(1, 2), 301.0), "it stands still in a pause");
+        assert!(close(gps.arrive(1, 2), 301.0), "virtual time does not advance in a pause");
     }
 }

@@ -1,23 +1,23 @@
-//! A memory management unit that remembers every packet it holds and works everything out by adding
-//! them up, each time it is asked.
+//! A memory management unit that remembers every packet it holds and recomputes all sums on every
+//! call.
 //!
-//! It keeps no counters, so it cannot keep them wrongly. Sizes are `i128`, so it cannot overflow.
-//! Written from the description of the buffers, not from their code.
+//! It has no counters that could be wrong. Sizes are `i128`, so that they cannot overflow. Written
+//! from the description of the buffers, not from their code.
 
-/// A packet that asks for room.
+/// A packet's request for memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// The egress port.
+    /// Egress port.
     pub port: usize,
-    /// The queue of that port.
+    /// Queue of that port.
     pub queue: usize,
-    /// The ingress account.
+    /// Ingress account.
     pub ingress: usize,
     /// Bytes.
     pub len: i128,
 }
 
-/// A packet that is held.
+/// A held packet.
 #[derive(Clone, Debug)]
 struct Held {
     id: u64,
@@ -25,7 +25,7 @@ struct Held {
     on_reserve: bool,
 }
 
-/// Who owns a reserve or a length.
+/// Owner of a reserve or a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A port.
@@ -34,7 +34,7 @@ pub enum Owner {
     Queue,
 }
 
-/// The egress rules.
+/// Egress rules.
 #[derive(Clone, Debug)]
 pub enum Egress {
     /// No limit.
@@ -44,7 +44,7 @@ pub enum Egress {
         /// Bytes.
         limit: i128,
     },
-    /// A limit for each queue, and perhaps for each port.
+    /// A limit for each queue, and optionally for each port.
     PerQueue {
         /// By queue of a port.
         limits: Vec<i128>,
@@ -61,13 +61,13 @@ pub enum Egress {
         alphas: Vec<(i128, i128)>,
         /// Bytes of each reserve.
         reserve_size: i128,
-        /// Who has a reserve.
+        /// Owner of the reserves.
         reserve: Owner,
         /// Whether a reserve is charged with the whole length.
         leaks: bool,
         /// Whether the compared length includes the packet.
         counts_packet: bool,
-        /// Whose length is compared.
+        /// Owner of the compared length.
         length: Owner,
     },
 }
@@ -77,12 +77,12 @@ pub enum Egress {
 pub struct Mmu {
     egress: Egress,
     held: Vec<Held>,
-    /// Of the leaking reserve: by port, what was charged beyond the packets' own lengths.
+    /// For the leaking reserve: by port, bytes charged beyond the packets' own lengths.
     leaked: Vec<i128>,
 }
 
 impl Mmu {
-    /// An empty buffer of a switch with `ports` ports.
+    /// Creates an empty buffer for a switch with `ports` ports.
     pub fn new(egress: Egress, ports: usize) -> Self {
         Self { egress, held: Vec::new(), leaked: vec![0; ports] }
     }
@@ -102,7 +102,7 @@ impl Mmu {
         }
     }
 
-    /// Holds packet `id`, or names the reason why not.
+    /// Admits packet `id`, or names the reason for the drop.
     pub fn admit(&mut self, id: u64, ask: Ask) -> Result<(), &'static str> {
         let same_port = |held: &Held| held.ask.port == ask.port;
         let same_queue = |held: &Held| same_port(held) && held.ask.queue == ask.queue;
@@ -156,8 +156,8 @@ impl Mmu {
                 } else {
                     let free = pool_size - self.pool(ask.port);
                     let (numerator, denominator) = alphas[ask.queue];
-                    // The threshold α·free, in whole bytes: rounded down for "above", up for
-                    // "at least".
+                    // The threshold α·free in whole bytes: rounded down for "above", up for "at
+                    // least".
                     let drops = if *counts_packet {
                         length + ask.len > numerator * free / denominator
                     } else {
@@ -173,53 +173,53 @@ impl Mmu {
         Ok(())
     }
 
-    /// Lets packet `id` go.
+    /// Releases packet `id`.
     pub fn release(&mut self, id: u64) {
         self.held.retain(|held| held.id != id);
     }
 }
 
-/// How an ingress account is compared with the shared pool.
+/// Threshold of an ingress account.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
-    /// Use above this fraction, numerator and denominator, of the free pool.
+    /// Above this fraction, numerator and denominator, of the free pool.
     Factor(i128, i128),
-    /// Use at the free pool, shifted.
+    /// At the free pool, shifted.
     Shift {
-        /// How far below the threshold an account is resumed.
+        /// Distance below the threshold at which an account is resumed.
         resume_offset: i128,
     },
-    /// Use at a fixed number of bytes.
+    /// At a fixed number of bytes.
     Static {
-        /// Pause here.
+        /// Pause threshold.
         xoff: i128,
-        /// Resume here.
+        /// Resume threshold.
         xon: i128,
     },
 }
 
-/// The parameters of PFC.
+/// Parameters of PFC.
 #[derive(Clone, Debug)]
 pub struct Lossless {
-    /// Bytes in all.
+    /// Total bytes.
     pub buffer: i128,
     /// Classes per port.
     pub classes: usize,
-    /// Classes that are not counted.
+    /// Classes without accounting.
     pub bypass: Vec<usize>,
     /// Bytes of each account.
     pub reserve: i128,
-    /// By port.
+    /// Headroom by port.
     pub headrooms: Vec<i128>,
-    /// By port.
+    /// Shift by port.
     pub shifts: Vec<u32>,
-    /// Whether reserve and headroom are set aside for each account, or once for each port.
+    /// Whether reserve and headroom are set aside for each account instead of each port.
     pub per_account: bool,
-    /// How an account is compared.
+    /// Threshold of an account.
     pub rule: Rule,
 }
 
-/// Bytes of an account that were put in one place together.
+/// Bytes of an account that were stored in one place together.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     account: usize,
@@ -231,7 +231,7 @@ struct Run {
 #[derive(Clone, Debug)]
 pub struct Ingress {
     config: Lossless,
-    /// The buffer that the packets wait in.
+    /// Buffer that the packets wait in.
     pub egress: Mmu,
     runs: Vec<Run>,
     asks: Vec<(u64, Ask)>,
@@ -239,7 +239,7 @@ pub struct Ingress {
 }
 
 impl Ingress {
-    /// Empty accounts over `egress`.
+    /// Creates empty accounts over `egress`.
     pub fn new(config: Lossless, egress: Mmu) -> Self {
         let accounts = config.headrooms.len() * config.classes;
         Self { config, egress, runs: Vec::new(), asks: Vec::new(), paused: vec![false; accounts] }
@@ -254,12 +254,12 @@ impl Ingress {
         self.runs.iter().filter(own).map(|run| run.len).sum()
     }
 
-    /// Bytes of an account beyond its reserve.
+    /// Bytes of an account above its reserve.
     fn shared(&self, account: usize) -> i128 {
         (self.sum(account, false) - self.config.reserve).max(0)
     }
 
-    /// Bytes of the pool that no account has.
+    /// Bytes of the pool not used by any account.
     fn free(&self) -> i128 {
         let lossless = (0..self.config.classes).filter(|&class| self.is_lossless(class)).count();
         let each = if self.config.per_account { lossless as i128 } else { 1 };
@@ -273,7 +273,7 @@ impl Ingress {
         self.free() / 2_i128.pow(self.config.shifts[account / self.config.classes])
     }
 
-    /// Holds packet `id`, or names the reason why not; and says whether its account is to be
+    /// Admits packet `id`, or names the reason for the drop. Returns whether its account must be
     /// paused.
     pub fn admit(&mut self, id: u64, ask: Ask) -> Result<bool, &'static str> {
         let account = ask.ingress;
@@ -312,7 +312,7 @@ impl Ingress {
         Ok(pauses)
     }
 
-    /// Lets packet `id` go, and names the account that is to be resumed, if any.
+    /// Releases packet `id`, and returns the account to resume, if any.
     pub fn release(&mut self, id: u64) -> Option<usize> {
         self.egress.release(id);
         let place = self.asks.iter().position(|(held, _)| *held == id)?;

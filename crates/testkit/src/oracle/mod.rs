@@ -1,4 +1,4 @@
-//! Slow and obvious reference models, to compare the fast ones with.
+//! Slow and obvious reference models for comparison.
 
 pub mod codel;
 mod gps;

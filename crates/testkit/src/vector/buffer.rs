@@ -10,7 +10,7 @@ use toml::Table;
 
 use super::{Budget, Summary, VectorError, apply, made, same};
 
-/// The most ports that a vector may ask for.
+/// Most ports of a vector.
 const MAX_PORTS: u16 = 1024;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct Case {
     steps: Vec<Step>,
 }
 
-/// The switch that the buffer is made for.
+/// The switch of the buffer.
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Switch {
@@ -50,7 +50,7 @@ impl Default for Switch {
     }
 }
 
-/// Exactly one of the calls, and what it must answer.
+/// Exactly one of the calls, with the expected answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {
@@ -107,7 +107,8 @@ pub fn run_buffer(text: &str) -> Result<Summary, VectorError> {
     Ok(Summary { subject: file.buffer, cases: file.case.len(), steps: budget.spent() })
 }
 
-/// Makes the buffer. The outer error is the file's fault, the inner one the refusal.
+/// Builds the buffer. The outer error is a mistake in the file, the inner one a refusal by the
+/// buffer.
 fn build(
     name: &str,
     table: &Table,
@@ -118,7 +119,7 @@ fn build(
     }
     let mut config = Config::named(name).ok_or_else(|| {
         let known = Config::NAMES.join(", ");
-        format!("there is no buffer `{name}`; known: {known}")
+        format!("unknown buffer `{name}`; known: {known}")
     })?;
     let applied = apply(table, |field, text| config.set(field, text))?;
     Ok(applied.and_then(|()| config.build(switch.ports, switch.queues)))
@@ -126,7 +127,7 @@ fn build(
 
 struct Run {
     buffer: AnyBuffer,
-    /// The receipts by packet.
+    /// Receipts by packet.
     charges: BTreeMap<u32, Charge>,
 }
 
@@ -172,7 +173,7 @@ impl Run {
         same(&expected, &got)
     }
 
-    /// The pauses and resumes since the last time they were asked for.
+    /// Pauses and resumes since the last call.
     fn events(&mut self) -> String {
         let mut events = Vec::new();
         while let Some(pause) = self.buffer.poll_pause() {
@@ -186,7 +187,7 @@ impl Run {
     }
 }
 
-/// The one call that a step makes.
+/// The call made by a step.
 enum Call<'a> {
     Admit(&'a Packet),
     Events(&'a [String]),

@@ -32,21 +32,21 @@ struct Case {
     steps: Vec<Step>,
 }
 
-/// The port that a scheme is made for.
+/// The port of a scheme.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Port {
     rate: Option<String>,
     queues: Option<u8>,
-    /// One per queue of a round-based scheduler, 0 for a queue that is served without rounds;
-    /// without any there are no rounds.
+    /// Quantum of each queue of a round-based scheduler, 0 for a queue that is served without
+    /// rounds. Omit it for a port without rounds.
     quanta: Option<Vec<u32>>,
     /// The queue that is served strictly first.
     first: Option<u8>,
     seed: Option<u64>,
 }
 
-/// Exactly one of the calls, and what it must answer.
+/// Exactly one of the calls, with the expected answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {
@@ -65,7 +65,7 @@ struct Step {
     expect_rate: Option<String>,
 }
 
-/// A packet and the port around it, as a scheme sees them.
+/// A packet and the port around it, as seen by a scheme.
 #[derive(Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Moment {
@@ -98,7 +98,7 @@ impl Default for Moment {
     }
 }
 
-/// A packet that a scheme may choose the queue of, and the lengths of all queues.
+/// A packet whose queue a scheme may choose, and the lengths of all queues.
 #[derive(Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Arrival {
@@ -143,7 +143,7 @@ pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
     Ok(Summary { subject: file.scheme, cases: file.case.len(), steps: budget.spent() })
 }
 
-/// A [`Port`] with its units read and its defaults filled in.
+/// A [`Port`] with parsed units and defaults.
 struct PortSpec {
     rate: Rate,
     queues: u8,
@@ -185,7 +185,8 @@ impl PortSpec {
     }
 }
 
-/// Makes the scheme. The outer error is the file's fault, the inner one the scheme's refusal.
+/// Builds the scheme. The outer error is a mistake in the file, the inner one a refusal by the
+/// scheme.
 fn build(
     scheme: &str,
     table: &Table,
@@ -217,7 +218,7 @@ fn configure(scheme: &str, table: &Table) -> Result<Result<Config, ConfigError>,
     Ok(applied.map(|()| config))
 }
 
-/// A pair has a table of its own for each member, with the member's `scheme` among the fields.
+/// A pair has a table for each member, with the member's `scheme` among the fields.
 fn configure_pair(table: &Table) -> Result<Result<Config, ConfigError>, String> {
     if let Some(other) = table.keys().find(|key| !["first", "second"].contains(&key.as_str())) {
         return Err(format!("config.{other}: `or` has only `first` and `second`"));
@@ -342,7 +343,7 @@ impl Run {
         Ok(Turn { queue: self.queue(turn.queue)?, now: self.clock.now(), event })
     }
 
-    /// A port calls its scheme only for queues that it has.
+    /// A port calls its scheme only for queues that exist.
     fn queue(&self, queue: u8) -> Result<QueueId, String> {
         if queue < self.queues {
             Ok(QueueId(queue))
@@ -352,7 +353,7 @@ impl Run {
     }
 }
 
-/// The one call that a step makes.
+/// The call made by a step.
 enum Call<'a> {
     Assign(&'a Arrival),
     Capacity(u8),
@@ -363,7 +364,7 @@ enum Call<'a> {
 }
 
 impl Call<'_> {
-    /// The key of what it can be expected to answer.
+    /// Key of the expected answer.
     const fn answer(&self) -> &'static str {
         match self {
             Self::Assign(_) => "expect_queue",
@@ -420,7 +421,7 @@ impl Step {
     }
 }
 
-/// The queues that an `assign` step describes. Those it does not mention are empty.
+/// Queues described by an `assign` step. Queues without a length are empty.
 struct Lengths<'a> {
     count: u8,
     arrival: &'a Arrival,

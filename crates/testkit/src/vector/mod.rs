@@ -1,8 +1,8 @@
-//! Golden vectors: TOML files of timed operations and the answers they must get.
+//! Golden vectors: TOML files of timed operations with expected answers.
 //!
-//! One runner per kind of thing under test. All of them take any text and answer with a
-//! [`Summary`] or with a [`VectorError`] that names the case and the step; none of them panics, and
-//! the work that a text can ask for is bounded.
+//! There is one runner per kind of part. All of them accept any text and return a [`Summary`] or a
+//! [`VectorError`] that names the case and the step; none of them panics, and the work that a text
+//! can cause is bounded.
 
 mod buffer;
 mod mark;
@@ -18,27 +18,27 @@ use serde::Deserialize;
 use tidegate_units::{ConfigError, Span, Time};
 use toml::{Table, Value};
 
-/// The most often that one step may be repeated.
+/// Most repetitions of one step.
 const MAX_REPEAT: u32 = 100_000;
-/// The most steps that one file may run, repeats counted.
+/// Most steps of one file, including repetitions.
 const MAX_STEPS: u64 = 1_000_000;
 
-/// What a file of vectors held, when all of it was right.
+/// Summary of a file of vectors that passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The scheme, scheduler or buffer under test.
     pub subject: String,
-    /// How many cases were run.
+    /// Number of cases.
     pub cases: usize,
-    /// How many steps were run, repeats counted.
+    /// Number of steps, including repetitions.
     pub steps: u64,
 }
 
-/// The first thing that was wrong with a file of vectors, or with what it tested.
+/// The first error in a file of vectors, or in the part that it tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorError {
     case: Option<String>,
-    /// Counted from 1.
+    /// Number of the step, from 1.
     step: Option<usize>,
     problem: String,
 }
@@ -72,7 +72,7 @@ impl Display for VectorError {
 
 impl std::error::Error for VectorError {}
 
-/// How much a file may still ask for.
+/// Steps that a file may still run.
 struct Budget(u64);
 
 impl Budget {
@@ -96,12 +96,12 @@ impl Budget {
     }
 }
 
-/// The time of a file's steps, which never goes back.
+/// Time of a file's steps, which never goes back.
 #[derive(Default)]
 struct Clock(Time);
 
 impl Clock {
-    /// Goes to `at`, or stays where it is without one.
+    /// Advances to `at`; without it the time does not change.
     fn advance(&mut self, at: Option<&str>) -> Result<Time, String> {
         if let Some(at) = at {
             let at: Time = at.parse().map_err(|error| format!("at: {error}"))?;
@@ -144,15 +144,15 @@ fn or_none(value: Option<impl Display>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
-/// Sets every field of `table`, by way of `set`. The outer error is the file's fault, the inner one
-/// the refusal of what is under test.
+/// Sets every field of `table` with `set`. The outer error is a mistake in the file, the inner one
+/// a refusal by the part under test.
 fn apply(
     table: &Table,
     mut set: impl FnMut(&str, &str) -> Result<(), ConfigError>,
 ) -> Result<Result<(), ConfigError>, String> {
     for (field, value) in table {
         let text = setting(value).ok_or_else(|| {
-            format!("config.{field}: a string, integer, boolean or an array of them was expected")
+            format!("config.{field}: expected a string, integer, boolean or an array of them")
         })?;
         if let Err(refusal) = set(field, &text) {
             return Ok(Err(refusal));
@@ -161,7 +161,7 @@ fn apply(
     Ok(Ok(()))
 }
 
-/// The text form of a setting: lists are joined with `, `.
+/// Text form of a setting: lists are joined with `, `.
 fn setting(value: &Value) -> Option<String> {
     match value {
         Value::Array(items) => {
@@ -181,8 +181,8 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Compares what was made with what the case says of it: the thing to run the steps on, or `None`
-/// if it was refused as it should be.
+/// Compares the result of building with the case: returns the object to run the steps on, or `None`
+/// if it was refused as expected.
 fn made<T>(
     made: Result<T, ConfigError>,
     error: Option<&str>,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_may_ask_for_is_bounded() {
+    fn the_work_of_a_file_is_bounded() {
         let repeat = |n: u64| with_case(&format!("steps = [{{ enqueue = {{}}, repeat = {n} }}]"));
         assert!(repeat(0).contains("repeat = 0 is out of range"));
         assert!(repeat(100_001).contains("repeat = 100001 is out of range"));
@@ -256,7 +256,7 @@ mod tests {
     fn mistakes_in_a_file_are_reported() {
         for (rest, problem) in [
             ("", "a case needs `steps` or `error`"),
-            ("config = { threshold = 1.5 }", "config.threshold: a string"),
+            ("config = { threshold = 1.5 }", "config.threshold: expected a string"),
             ("config = { threshold = '1' }", "the configuration was refused: threshold"),
             ("error = 'threshold'", "expected an error that names `threshold`, got none"),
             ("config = { kmin = 1 }\nerror = 'k'", "expected an error that names `k`, got: there"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_made_of_two_tables() {
+    fn a_pair_consists_of_two_tables() {
         let pair = |config: &str| {
             run_mark(&format!(
                 "scheme = 'or'\n[[case]]\nname = 'c'\nsource = 's'\nconfig = {{ {config} }}\n\

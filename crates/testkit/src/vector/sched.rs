@@ -31,7 +31,7 @@ struct Case {
     steps: Vec<Step>,
 }
 
-/// An arrival or a departure, and the turns that it must bring about if they are given.
+/// An arrival or a departure, with the turns that it must cause, if given.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Step {
@@ -83,7 +83,8 @@ pub fn run_sched(text: &str) -> Result<Summary, VectorError> {
     Ok(Summary { subject: file.scheduler, cases: file.case.len(), steps: budget.spent() })
 }
 
-/// Makes the scheduler. The outer error is the file's fault, the inner one the refusal.
+/// Builds the scheduler. The outer error is a mistake in the file, the inner one a refusal by the
+/// scheduler.
 fn build(name: &str, table: &Table) -> Result<Result<AnyScheduler, ConfigError>, String> {
     let mut config = Config::named(name).ok_or_else(|| {
         let known = Config::NAMES.join(", ");
@@ -93,7 +94,7 @@ fn build(name: &str, table: &Table) -> Result<Result<AnyScheduler, ConfigError>,
     Ok(applied.and_then(|()| config.build()))
 }
 
-/// Marks nothing and writes the turns down, in the form of the vectors.
+/// Marks nothing and records the turns, in the form of the vectors.
 #[derive(Debug, Default)]
 struct Turns(Vec<String>);
 
