@@ -1,4 +1,4 @@
-//! The system's allocator, counting.
+//! The system's allocator with a counter.
 //!
 //! ```
 //! use tidegate_harness::allocation::{self, Counting};
@@ -14,7 +14,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts what each thread asks for: the test runner allocates too.
+/// Counts the allocations of each thread, because the test runner allocates too.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
@@ -22,12 +22,12 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often this thread has allocated, if [`Counting`] is the program's allocator.
+/// Number of allocations of this thread, if [`Counting`] is the program's allocator.
 pub fn count() -> u64 {
     ALLOCATIONS.get()
 }
 
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+#[expect(unsafe_code, reason = "an allocator needs unsafe code")]
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

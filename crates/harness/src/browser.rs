@@ -1,9 +1,9 @@
-//! A browser that is told what to do in the protocol of its developer tools, over a pipe.
+//! A browser, controlled with its developer tools' protocol over a pipe.
 //!
-//! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and
-//! writes.
+//! The pipe consists of two named pipes, which a shell opens as the descriptors that the browser
+//! reads and writes.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::suite::CEILING;
 
-/// A browser, which ends with this.
+/// A running browser, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
     process: Child,
@@ -31,7 +31,7 @@ struct Pipe {
     input: File,
     output: BufReader<File>,
     count: u64,
-    /// What pages have complained about.
+    /// Errors and warnings of pages.
     faults: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct Page<'a> {
     session: String,
 }
 
-/// How often a condition is looked at.
+/// Interval between checks of a condition.
 const TICK: Duration = Duration::from_millis(50);
 
 static IS_INSTALLED: LazyLock<bool> = LazyLock::new(|| {
@@ -50,17 +50,17 @@ static IS_INSTALLED: LazyLock<bool> = LazyLock::new(|| {
     chromium.is_ok_and(|output| output.status.success())
 });
 
-/// What a test may need besides a browser. `./test` sees to it.
+/// Requirements of a test besides a browser. `./test` provides them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Need {
     /// The built playground.
     Playground,
-    /// What finds barriers.
+    /// The accessibility checker axe-core.
     Axe,
 }
 
 impl Need {
-    /// Where it is, if it is there.
+    /// Location of the requirement, if it is present.
     pub fn path(self) -> PathBuf {
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
         target.join(match self {
@@ -70,7 +70,7 @@ impl Need {
     }
 }
 
-/// Why a test that has these needs cannot run, if it cannot.
+/// Reason why a test with these requirements cannot run, if any.
 pub fn missing(needs: &[Need]) -> Option<String> {
     let is_needed = |need| needs.contains(&need);
     let reason = if !*IS_INSTALLED {
@@ -87,7 +87,7 @@ pub fn missing(needs: &[Need]) -> Option<String> {
 }
 
 impl Browser {
-    /// Begins a browser whose files are in a folder of its own, which is emptied.
+    /// Starts a browser with its files in a folder of its own, which is emptied.
     pub fn begun(folder: &Path) -> Self {
         let folder = folder.to_owned();
         let _ = fs::remove_dir_all(&folder);
@@ -123,7 +123,7 @@ impl Browser {
         Self { process, pipe: RefCell::new(pipe), folder }
     }
 
-    /// Asks for something and waits for the answer.
+    /// Sends a request and waits for the response.
     fn ask(&self, session: Option<&str>, method: &str, params: &Value) -> Value {
         let mut pipe = self.pipe.borrow_mut();
         pipe.count += 1;
@@ -153,7 +153,7 @@ impl Browser {
         let target = self.ask(
             None,
             "Target.createTarget",
-            // A page in a window of its own is seen, whatever comes after it.
+            // A page in a window of its own stays visible, even if others are opened later.
             &json!({ "url": "about:blank", "newWindow": true }),
         );
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
@@ -168,7 +168,7 @@ impl Browser {
         page
     }
 
-    /// What pages have complained about: nothing, if all is well.
+    /// Errors and warnings of pages; empty if there are none.
     pub fn faults(&self) -> Vec<String> {
         std::mem::take(&mut self.pipe.borrow_mut().faults)
     }
@@ -182,7 +182,7 @@ impl Drop for Browser {
     }
 }
 
-/// What an event says that went wrong, if that is what it says.
+/// The error or warning in an event, if it is one.
 fn fault(event: &Value) -> Option<String> {
     let params = &event["params"];
     match event["method"].as_str()? {
@@ -200,13 +200,13 @@ impl Page<'_> {
         self.browser.ask(Some(&self.session), method, params)
     }
 
-    /// Gives its window this size; a narrow one is a phone's.
+    /// Resizes its window; a narrow one counts as a phone's.
     pub fn resize(&self, (width, height): (u32, u32)) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.ask("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Shows it to somebody who prefers colours (`dark`) and motion (`reduce`).
+    /// Sets the user's preferences for colours (`dark`) and motion (`reduce`).
     pub fn prefer(&self, scheme: &str, motion: &str) {
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
@@ -215,7 +215,7 @@ impl Page<'_> {
         self.ask("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// The value of an expression, which may be a promise.
+    /// Value of an expression, which may be a promise.
     pub fn value(&self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
         let answer = self.ask("Runtime.evaluate", &params);
@@ -223,18 +223,18 @@ impl Page<'_> {
         answer["result"]["value"].clone()
     }
 
-    /// The same of a text; an empty one if it is none.
+    /// Value of an expression as text; empty if it is not a text.
     pub fn text(&self, expression: &str) -> String {
         self.value(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Waits until an expression is true, for as long as any test may take.
+    /// Waits until an expression is true, up to the time limit of a test.
     #[expect(
         clippy::disallowed_methods,
-        reason = "a browser works in real time, and nobody tells when it is done"
+        reason = "a browser works in real time and does not announce when it is done"
     )]
     pub fn wait(&self, expression: &str) {
-        // What a page shows before its scripts have run does not answer yet.
+        // A page does not answer before its scripts have run.
         let is_true = format!("document.readyState === 'complete' && ({expression})");
         let begun = Instant::now();
         while begun.elapsed() < CEILING {
@@ -247,8 +247,7 @@ impl Page<'_> {
         panic!("never true: {expression}; {shown}");
     }
 
-    /// What axe-core finds that keeps readers out, by a script that somebody has put there:
-    /// nothing, if all is well.
+    /// Accessibility violations found by the axe-core script at this path; empty if there are none.
     pub fn barriers(&self, axe: &Path) -> Vec<String> {
         let script = fs::read_to_string(axe).unwrap();
         self.value(&format!("{script};true"));
@@ -258,14 +257,14 @@ impl Page<'_> {
         serde_json::from_value(found).unwrap()
     }
 
-    /// Leaves a picture of what is seen.
+    /// Saves a screenshot.
     pub fn picture(&self, file: &Path) {
         let answer = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
         fs::write(file, decoded(answer["data"].as_str().unwrap())).unwrap();
     }
 }
 
-/// The bytes of a text in base 64.
+/// Bytes of a base 64 text.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',

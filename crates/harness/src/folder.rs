@@ -1,12 +1,12 @@
-//! Folders, to be compared.
+//! Reading folders for comparison.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All files of a folder and of those in it, with their paths inside it and their bytes, but those
-/// of this name.
+/// All files in a folder and its subfolders, with their relative paths and their bytes, except
+/// files with the name `but`.
 pub fn files(top: &Path, but: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut open = vec![top.to_owned()];

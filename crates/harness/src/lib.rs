@@ -1,9 +1,10 @@
-//! What tests of several crates run in. It knows none of them, so that any can use it.
+//! Test helpers shared by several crates. Depends on none of them, so that any crate's tests may
+//! use it.
 //!
-//! - [`suite`] runs tests that need something the machine may not give, and reports those that it
+//! - [`suite`] runs tests that need something the machine may lack, and reports tests that it
 //!   cannot run as ignored, by name.
-//! - [`allocation`] counts what a thread allocates.
-//! - [`browser`] is Chromium, told what to do.
+//! - [`allocation`] counts a thread's allocations.
+//! - [`browser`] controls Chromium.
 //! - [`folder`] reads all files of a folder.
 
 pub mod allocation;

@@ -1,9 +1,10 @@
-//! Tests that need something the machine may not give, such as a privilege, one after the other.
-//! The standard runner knows no test that finds out that it cannot run: it would have to pass.
+//! Tests that need something the machine may lack, such as a privilege, run one after the other.
+//! The standard runner does not support a test that finds out that it cannot run: it would have to
+//! pass.
 //!
 //! A target with such tests has `harness = false`, and a `main` that calls [`run`].
 
-#![expect(clippy::disallowed_methods, reason = "a test that hangs is found by the clock alone")]
+#![expect(clippy::disallowed_methods, reason = "only the clock can detect a test that hangs")]
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 /// A test and its name.
 pub type Test = (&'static str, fn());
 
-/// A list of [`Test`]s from their paths, each of a module and a function.
+/// Creates a list of [`Test`]s from their paths, each of a module and a function.
 #[macro_export]
 macro_rules! tests {
     ($($module:ident :: $name:ident),+ $(,)?) => {
@@ -23,14 +24,14 @@ macro_rules! tests {
     };
 }
 
-/// The ceiling of one test: far beyond any machine that works on it, so that it ends only what
-/// hangs.
+/// Time limit of one test: far beyond the time on any machine, so that it ends only tests that
+/// hang.
 pub const CEILING: Duration = Duration::from_secs(30 * 60);
 
-/// How often the test that runs is looked at.
+/// Interval between checks of the running test.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The test that runs, and since when.
+/// The running test, with its start time.
 static RUNNING: Mutex<Option<(&'static str, Instant)>> = Mutex::new(None);
 
 fn set_running(name: Option<&'static str>) {
@@ -38,7 +39,7 @@ fn set_running(name: Option<&'static str>) {
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = running;
 }
 
-/// The test that takes longer than the ceiling, if one does.
+/// The running test, if it exceeds the time limit.
 fn overdue(running: Option<(&'static str, Instant)>, now: Instant) -> Option<&'static str> {
     let (name, began) = running?;
     (now.saturating_duration_since(began) > CEILING).then_some(name)
@@ -56,8 +57,9 @@ fn watch() {
     }
 }
 
-/// Runs the tests that the command line asks for, as the standard runner would. A test for which
-/// `obstacle` has a reason is reported as ignored, with its name and the first line of the reason.
+/// Runs the tests selected on the command line, like the standard runner. A test for which
+/// `obstacle` returns a reason is reported as ignored, with its name and the first line of the
+/// reason.
 pub fn run(
     tests: &[Test],
     obstacle: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -87,13 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_has_a_ceiling_and_a_suite_has_none() {
+    fn a_test_has_a_time_limit_and_a_suite_has_none() {
         let began = Instant::now();
         assert_eq!(overdue(None, began + 9 * CEILING), None);
         assert_eq!(overdue(Some(("a", began)), began + CEILING), None);
         let late = began + CEILING + Duration::from_secs(1);
         assert_eq!(overdue(Some(("a", began)), late), Some("a"));
-        // A test that began late has all of its time.
+        // A test that starts late has its full time.
         assert_eq!(overdue(Some(("b", late)), late + CEILING), None);
     }
 }

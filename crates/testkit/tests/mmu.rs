@@ -11,12 +11,12 @@ const CLASSES: u16 = 3;
 fn config(name: &str, fields: &[(&str, &str)]) -> Config {
     let mut config = Config::named(name).expect("the name is known");
     for (field, text) in fields {
-        config.set(field, text).expect("the value is readable");
+        config.set(field, text).expect("the value can be read");
     }
     config
 }
 
-/// Runs both over `steps` random arrivals and departures, and compares what they say.
+/// Runs both over `steps` random arrivals and departures, and compares their answers.
 fn compare(label: &str, mut buffer: AnyBuffer, mut oracle: Ingress, steps: u32, seed: u64) {
     let mut rng = Rng::new(seed, 0);
     let mut held: Vec<(u64, Charge)> = Vec::new();
@@ -24,7 +24,7 @@ fn compare(label: &str, mut buffer: AnyBuffer, mut oracle: Ingress, steps: u32, 
     for step in 0..steps {
         let draw = rng.next_u64();
         let mut events = Vec::new();
-        // Long phases that fill and long phases that drain.
+        // Long phases of filling and long phases of draining.
         let arrives = draw % 8 < if step / 100 % 2 == 0 { 6 } else { 2 };
         if arrives {
             let len = match draw >> 8 & 15 {
@@ -208,7 +208,7 @@ fn lossless_buffers_agree_with_the_oracle_alone_and_over_egress_buffers() {
                             ("xon", "1.5KB"),
                         ];
                         let Config::Pfc(pfc) = config("pfc", &fields) else {
-                            panic!("the name says so");
+                            panic!("the configuration is PFC");
                         };
                         let lossless = Lossless {
                             buffer: 60_000,

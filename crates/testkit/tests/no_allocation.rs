@@ -1,4 +1,4 @@
-//! A warm port allocates nothing, whatever it is made of.
+//! A warm port allocates nothing, for any combination of parts.
 
 use tidegate_dataplane::buffer::{AnyBuffer, Buffer};
 use tidegate_dataplane::mark::AnyMarker;
@@ -25,7 +25,7 @@ fn a_warm_port_allocates_nothing() {
     });
     let each_buffer = buffers.iter().map(|buffer| (&schemes[0], &schedulers[0], buffer));
     for (&scheme, &scheduler, &buffer) in pairs.chain(each_buffer) {
-        let made = parts::make(scheme, scheduler, buffer).expect("every choice can be made");
+        let made = parts::make(scheme, scheduler, buffer).expect("every choice can be built");
         let Some((marker, made, mut charged)) = made else {
             continue;
         };
@@ -41,7 +41,7 @@ fn a_warm_port_allocates_nothing() {
     assert!(guilty.is_empty(), "allocations when warm:\n{}", guilty.join("\n"));
 }
 
-/// Offers packets and takes one for each once enough are held or the buffer is full.
+/// Offers packets, and takes one for each once enough are held or the buffer is full.
 fn drive(port: &mut Port<AnyMarker, AnyScheduler>, buffer: &mut AnyBuffer, from: u32, count: u32) {
     for i in from..from + count {
         let now = Time::ZERO + Span::from_ns(1200) * u64::from(i);
@@ -57,7 +57,7 @@ fn drive(port: &mut Port<AnyMarker, AnyScheduler>, buffer: &mut AnyBuffer, from:
         if is_full || port.packets() > HELD {
             port.dequeue(now, buffer);
         }
-        // Heard of at times, so that changes pile up in between.
+        // Polled occasionally, so that changes accumulate in between.
         if i.is_multiple_of(64) {
             while buffer.poll_pause().is_some() {}
         }

@@ -1,5 +1,5 @@
-//! The operation model on every scheme × scheduler, with buffers, ways of driving and settings
-//! taking turns from seed to seed.
+//! The operation model on every scheme × scheduler; buffers, ways of driving and settings vary from
+//! seed to seed.
 
 use tidegate_dataplane::NonEct;
 use tidegate_testkit::ops::Drive;
@@ -11,8 +11,8 @@ const SEEDS: u64 = 40;
 /// Bytes per seed: about 300 operations.
 const BYTES: usize = 1000;
 
-/// To replay one run, put its numbers here and run
-/// `cargo test -p tidegate-testkit --test operations replay`.
+/// To replay one run, insert its numbers here and run `cargo test -p tidegate-testkit --test
+/// operations replay`.
 const REPLAY: Run = Run { scheme: 0, scheduler: 0, seed: 0 };
 
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! The fuzz targets' functions on a stable toolchain: random bytes, and mutations of the committed
-//! vectors.
+//! Entry points of the fuzz targets on a stable toolchain: random bytes, and mutations of the
+//! committed vectors.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tidegate_testkit::mutate::{bytes, mutate};
 use tidegate_units::Rng;
 
 #[test]
-fn the_vector_runners_answer_whatever_they_read() {
+fn the_vector_runners_answer_any_input() {
     let mut rng = Rng::new(1, 0);
     for _ in 0..2000 {
         fuzz::vectors(&bytes(&mut rng, 200));
@@ -31,7 +31,7 @@ fn the_vector_runners_answer_whatever_they_read() {
 }
 
 #[test]
-fn the_live_switch_takes_whatever_comes() {
+fn the_live_switch_accepts_any_frames() {
     // An ECN-capable IPv4 packet in a frame, with the two bytes before it.
     let mut good = vec![0, 15, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 2, 0, 46];
     good.resize(62, 0);
@@ -51,7 +51,7 @@ fn the_live_switch_takes_whatever_comes() {
 }
 
 #[test]
-fn the_workload_readers_answer_whatever_they_read() {
+fn the_workload_readers_answer_any_input() {
     let tables = [
         "0 0\n10000 0.15\n20000 0.2\n30000000 1\n",
         "# size, cdf\n500, 0.5\n500, 0.75\n1e6, 1.0\n",
@@ -78,7 +78,7 @@ fn the_workload_readers_answer_whatever_they_read() {
 }
 
 #[test]
-fn the_port_keeps_its_invariants_whatever_it_is_made_of() {
+fn every_kind_of_port_keeps_its_invariants() {
     for seed in 0..3000 {
         let mut rng = Rng::new(seed, 1);
         if let Err(problem) = fuzz::port(&bytes(&mut rng, 600)) {
@@ -88,7 +88,7 @@ fn the_port_keeps_its_invariants_whatever_it_is_made_of() {
 }
 
 #[test]
-fn connections_keep_their_invariants_whatever_happens_to_them() {
+fn connections_keep_their_invariants_under_random_events() {
     for seed in 0..2000 {
         let mut rng = Rng::new(seed, 2);
         if let Err(problem) = fuzz::transport(&bytes(&mut rng, 900)) {

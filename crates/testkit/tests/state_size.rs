@@ -1,7 +1,7 @@
-//! The state of a port of 8 queues is below 1 KiB, also with thresholds that differ by queue and
-//! with any division of the queues into groups. All of it counts: scheme, scheduler, queues, links
-//! and counters, on the heap and off it. Only the slots of waiting packets do not: a new port has
-//! none, and allocates nothing else later.
+//! The state of a port with 8 queues is below 1 KiB, also with thresholds that differ by queue and
+//! with any division of the queues into groups. Everything counts: scheme, scheduler, queues, links
+//! and counters, on the heap and off it. The only exception are the slots of waiting packets: a new
+//! port has none, and allocates nothing else later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,14 +13,15 @@ use tidegate_dataplane::{Pkt, Port, PortConfig};
 use tidegate_testkit::parts::{self, Choice};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Time};
 
-/// The system's allocator, counting the bytes that each thread holds: the test runner has some too.
+/// The system's allocator, counting the bytes that each thread holds, because the test runner holds
+/// some too.
 struct Counting;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+#[expect(unsafe_code, reason = "an allocator needs unsafe code")]
 // SAFETY: every call goes to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -40,9 +41,9 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 const LIMIT: usize = 1024;
-/// Schemes that keep tables by flow.
+/// Schemes with tables by flow.
 const WITH_TABLES: [&str; 3] = ["diff-ecn", "ideal-share", "per-flow-tcn"];
-/// Schemes that mark nothing where there is no pool.
+/// Schemes that mark nothing without a pool.
 const WITHOUT_MARKS: [&str; 2] = ["none", "pool-red"];
 const EACH: &str = "9KB, 8KB, 7KB, 6KB, 5KB, 4KB, 3KB, 2KB";
 const EACH_LOW: &str = "1KB, 2KB, 1KB, 2KB, 1KB, 2KB, 1KB, 2KB";
@@ -51,7 +52,7 @@ const fn choice(name: &'static str, settings: &'static [(&'static str, &'static 
     Choice { name, settings }
 }
 
-/// Large forms of schemes that tests in general do not try.
+/// Large forms of schemes that other tests do not cover.
 const LARGE: &[Choice] = &[
     choice("ecn-sharp", &[("ins_min_target", "100us")]),
     choice("ideal-red", &[("thresholds", EACH)]),
@@ -102,14 +103,15 @@ fn schemes() -> impl Iterator<Item = Choice> {
 
 /// The parameters of a scheduler.
 fn scheduling(choice: Choice) -> sched::Config {
-    let mut config = sched::Config::named(choice.name).expect("every name is known");
+    let mut config =
+        sched::Config::named(choice.name).expect("every scheduler in the list is known");
     for (field, text) in choice.settings {
-        config.set(field, text).expect("every setting is known");
+        config.set(field, text).expect("every setting in the list is valid");
     }
     config
 }
 
-/// All lists of numbers that add up to `sum`.
+/// All lists of numbers with the sum `sum`.
 fn compositions(sum: u8) -> Vec<Vec<u8>> {
     let with = |first| {
         let others = compositions(sum - first).into_iter();
@@ -138,14 +140,15 @@ fn divisions() -> Vec<sched::Config> {
                 ("sp-wfq", "weights"),
                 ("sp-wrr", "quanta"),
             ] {
-                let mut config = sched::Config::named(name).expect("a known name");
+                let mut config =
+                    sched::Config::named(name).expect("every scheduler in the list is known");
                 let sizes: Vec<_> = groups.iter().map(ToString::to_string).collect();
                 for (field, text) in [
                     (field, list(inside, "1500")),
                     ("strict", strict.to_string()),
                     ("groups", sizes.join(", ")),
                 ] {
-                    config.set(field, &text).expect("a known setting");
+                    config.set(field, &text).expect("every setting in the list is valid");
                 }
                 all.push(config);
             }
@@ -154,20 +157,20 @@ fn divisions() -> Vec<sched::Config> {
     all
 }
 
-/// A new port and what it has on the heap, or `None` if the parts do not fit.
+/// A new port and its bytes on the heap, or `None` if the parts do not fit together.
 fn make(
     scheme: Choice,
     scheduling: &sched::Config,
 ) -> Option<(Port<AnyMarker, AnyScheduler>, usize)> {
     let before = HELD.get();
-    let made = scheduling.build().expect("every choice can be made");
+    let made = scheduling.build().expect("every choice can be built");
     let marker = parts::make_marker(scheme, &made, scheduling.name());
-    let marker = marker.expect("every choice can be made")?;
+    let marker = marker.expect("every choice can be built")?;
     let port = Port::new(&PortConfig::default(), marker, made);
     Some((port, (HELD.get() - before).unsigned_abs()))
 }
 
-/// The bytes of a new port, or `None` if the parts do not fit.
+/// Bytes of a new port, or `None` if the parts do not fit together.
 fn size(scheme: Choice, scheduling: &sched::Config) -> Option<usize> {
     let (port, heap) = make(scheme, scheduling)?;
     Some(heap + size_of_val(&port))
@@ -187,7 +190,7 @@ fn a_port_of_eight_queues_is_below_one_kibibyte() {
 }
 
 #[test]
-fn so_is_one_with_any_groups() {
+fn a_port_of_eight_queues_in_any_groups_is_below_one_kibibyte() {
     let mut table = Vec::new();
     let divisions = divisions();
     assert_eq!(divisions.len(), 4 * 255, "every division once");
@@ -212,19 +215,20 @@ fn assert_small(mut table: Vec<(usize, String)>) {
     );
 }
 
-/// What a burst that is marked and overflows adds to the heap of a port, which is then empty again.
+/// Bytes that a burst with marks and drops adds to the heap of a port, which is empty again
+/// afterwards.
 fn growth(scheme: Choice, scheduler: Choice) -> Option<isize> {
     const PACKETS: u32 = 2_000;
     let (mut port, _) = make(scheme, &scheduling(scheduler))?;
-    let mut buffer = PerPort::new(1, Bytes(1_500_000)).expect("a limit");
+    let mut buffer = PerPort::new(1, Bytes(1_500_000)).expect("the limit is valid");
     let before = HELD.get();
     for id in 0..PACKETS {
         let pkt = Pkt { len: 1500, flow: FlowId(id % 50), ecn: Ecn::Ect0, ..Pkt::default() };
         let queue = QueueId((id % u32::from(parts::QUEUES)) as u8);
-        // Full at half of them, which is counted.
+        // Full at half of them, as asserted below.
         let _ = port.enqueue(PktId(id), pkt, queue, Time::ZERO, &mut buffer);
     }
-    // So slow that every queue is late for long.
+    // So slow that every queue stays late for a long time.
     for id in 0..PACKETS {
         let now = Time::from_us(1_000 * u64::from(id));
         port.dequeue(now, &mut buffer);
@@ -244,8 +248,8 @@ fn growth(scheme: Choice, scheduler: Choice) -> Option<isize> {
 fn marks_and_drops_add_nothing_to_the_slots_of_waiting_packets() {
     let none = Choice { name: "none", settings: &[] };
     for scheduler in parts::schedulers() {
-        // The slots of 1000 packets. A scheduler adds something only where it keeps ranks.
-        let slots = growth(none, scheduler).expect("every scheduler does");
+        // The slots of 1000 packets. A scheduler adds to them only if it keeps ranks.
+        let slots = growth(none, scheduler).expect("`none` works with every scheduler");
         for scheme in schemes() {
             let grown = growth(scheme, scheduler).unwrap_or(slots);
             assert_eq!(grown, slots, "{scheme} / {scheduler}");

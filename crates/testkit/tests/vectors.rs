@@ -1,4 +1,4 @@
-//! Every golden vector of `testdata/`, and that there are enough of them.
+//! Runs every golden vector of `testdata/`, and checks that there are enough of them.
 #![expect(clippy::print_stdout, reason = "the list of files, shown with --nocapture")]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_testkit::vector::{Summary, VectorError, run_buffer, run_mark, run_sched};
 
-/// Fewer cases than this cannot hold every boundary of a scheme.
+/// Fewest cases: fewer cannot cover every boundary of a scheme.
 const FEWEST_CASES: usize = 8;
 
 #[test]
@@ -25,7 +25,7 @@ fn every_buffer_answers_its_vectors() {
     run_all("buffer", buffer::Config::NAMES, run_buffer);
 }
 
-/// Runs every file of `testdata/KIND` and wants one file per name, called after it.
+/// Runs every file of `testdata/KIND`; there must be one file per name, called after it.
 fn run_all(kind: &str, names: &[&str], run: fn(&str) -> Result<Summary, VectorError>) {
     let mut problems = Vec::new();
     let files = files(kind);
