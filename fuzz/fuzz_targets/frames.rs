@@ -1,4 +1,4 @@
-//! Any bytes are frames for the live switch; it forwards them or says why not.
+//! Any bytes are frames for the live switch, which forwards them or gives the reason why not.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

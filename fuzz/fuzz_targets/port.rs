@@ -1,4 +1,4 @@
-//! Any bytes are a choice of parts and operations on a port; no invariant may break.
+//! Any bytes are a choice of parts and operations on a port; no invariant may be violated.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes are a scenario with overrides; the parser answers, and what it reads resolves and
-//! plans.
+//! Any bytes are a scenario with overrides; the parser answers, and everything that it accepts
+//! resolves and plans.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

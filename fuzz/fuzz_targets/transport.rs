@@ -1,4 +1,4 @@
-//! Any bytes are two ends of a connection and operations on them; no invariant may break.
+//! Any bytes are two ends of a connection and operations on them; no invariant may be violated.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

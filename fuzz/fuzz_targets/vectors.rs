@@ -1,4 +1,4 @@
-//! Any bytes are a file of vectors; the runners answer and do not panic.
+//! Any bytes are a file of vectors; the runners answer and never panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

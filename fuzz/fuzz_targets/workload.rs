@@ -1,4 +1,5 @@
-//! Any bytes are a table of sizes or a list of flows; the readers answer, and what they read works.
+//! Any bytes are a table of sizes or a list of flows; the readers answer, and everything that they
+//! accept works.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

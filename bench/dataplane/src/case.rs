@@ -1,4 +1,4 @@
-//! What is measured, by name, and what it may cost.
+//! Measurements by name, with their targets.
 
 use tidegate_dataplane::mark::{self, AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
@@ -9,7 +9,7 @@ use crate::work;
 
 /// Queues of every port.
 const QUEUES: u8 = 8;
-/// The schedulers that ports are measured with, and the settings that give them their queues.
+/// Schedulers of the measured ports, with settings that give them their queues.
 const SCHEDULERS: [(&str, &str, &str); 4] = [
     ("fifo", "queues", "8"),
     ("dwrr", "quanta", "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500"),
@@ -17,7 +17,7 @@ const SCHEDULERS: [(&str, &str, &str); 4] = [
     ("wfq", "weights", "1, 1, 1, 1, 1, 1, 1, 1"),
 ];
 
-/// Runs a form of the work on the scheme's own type.
+/// Runs a form of the work with the scheme's own type.
 macro_rules! concrete_decisions {
     ($form:ident, $marker:expr, $iterations:expr) => {
         match $marker {
@@ -30,7 +30,7 @@ macro_rules! concrete_decisions {
     };
 }
 
-/// Runs a form of the work on the types of scheme and scheduler.
+/// Runs a form of the work with the types of scheme and scheduler.
 macro_rules! concrete_pairs {
     ($form:ident, $marker:expr, $scheduler:expr, $iterations:expr) => {
         match ($marker, $scheduler) {
@@ -45,7 +45,7 @@ macro_rules! concrete_pairs {
     };
 }
 
-/// When the parts are chosen, and how the work is reached.
+/// Time at which the parts are chosen, and the way in which the work is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// At every hook: `AnyMarker`, `AnyScheduler`.
@@ -54,14 +54,14 @@ pub enum Form {
     Called,
     /// At compile time; the work is compiled into the loop.
     Inlined,
-    /// When the port is made: `dyn Egress`, a call for some packets at a time.
+    /// When the port is built: `dyn Egress`, one call for several packets.
     Served,
-    /// When the port is made: `dyn Egress`, a call for each packet.
+    /// When the port is built: `dyn Egress`, one call per packet.
     Virtual,
 }
 
 impl Form {
-    /// The form's name in tables.
+    /// Name of the form in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -80,13 +80,13 @@ pub struct Case {
     pub scheme: Option<&'static str>,
     /// The scheduler, or `None` for a decision alone.
     pub scheduler: Option<&'static str>,
-    /// How the parts were chosen.
+    /// Time at which the parts are chosen.
     pub form: Form,
 }
 
 impl Case {
-    /// Every case, the ones with a target first. Those of a scheme that does not work with a
-    /// scheduler are left out.
+    /// All cases, those with a target first. Schemes that do not work with a scheduler are left
+    /// out.
     pub fn all() -> Vec<Self> {
         let schemes = || mark::Config::NAMES.iter().copied();
         let schedulers = || SCHEDULERS.map(|(name, _, _)| Some(name)).into_iter();
@@ -103,26 +103,26 @@ impl Case {
         cases
     }
 
-    /// The same loop around no work.
+    /// The same loop with no work.
     #[must_use]
     pub const fn empty(self) -> Self {
         Self {
             scheme: None,
             scheduler: match self.scheduler {
                 None => None,
-                // The loop does not know it.
+                // The loop does not depend on the scheme.
                 Some(_) => Some("fifo"),
             },
             form: match self.form {
                 Form::Called => Form::Called,
                 Form::Served => Form::Served,
-                // A virtual call is part of what it costs.
+                // A virtual call is part of the cost.
                 Form::Any | Form::Inlined | Form::Virtual => Form::Inlined,
             },
         }
     }
 
-    /// The most instructions it may take, if that was agreed.
+    /// Most instructions allowed, if there is a target.
     pub fn target(self) -> Option<u32> {
         match (self.scheme?, self.scheduler, self.form) {
             ("tcn" | "queue-red", None, Form::Inlined | Form::Called) => Some(25),
@@ -135,7 +135,7 @@ impl Case {
         }
     }
 
-    /// Does the work `iterations` times.
+    /// Runs the work `iterations` times.
     pub fn run(self, iterations: u32) {
         let Some(scheme) = self.scheme else {
             match (self.scheduler, self.form) {
@@ -175,7 +175,7 @@ impl Case {
         let (Some(scheme), scheduler) = (self.scheme, self.scheduler.map(scheduler)) else {
             return true;
         };
-        // The other forms are measured only where there is a target for them.
+        // Other forms are measured only if they have a target.
         let is_wanted = self.form == Form::Any || self.target().is_some();
         is_wanted && marker(scheme, scheduler.as_ref()).is_some()
     }
@@ -203,8 +203,8 @@ fn egress(scheme: &str, scheduler: &str) -> Box<dyn Egress> {
         .expect("only possible cases are run")
 }
 
-/// The scheme with its defaults, or `None` if it does not work there. A decision alone is made
-/// where all schemes work: at a port that has rounds for every queue and serves queue 0 first.
+/// The scheme with its defaults, or `None` if it does not work there. A decision alone is measured
+/// at a port where all schemes work: it has rounds for every queue and serves queue 0 first.
 fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
     let first = scheduler.map_or(Some(QueueId(0)), Scheduler::first);
     let rounds = self::scheduler("dwrr");

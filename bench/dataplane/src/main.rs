@@ -1,5 +1,5 @@
-//! Prints what every marking decision and every way through a port costs.
-#![expect(clippy::print_stdout, reason = "the table is what the program is for")]
+//! Prints the cost of every marking decision and every path through a port.
+#![expect(clippy::print_stdout, reason = "the program prints a table")]
 
 mod measure;
 
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let cases = Case::all();
     let all = numbered(&cases);
     if let ["--case", number, iterations] = words[..] {
-        // The program's own child under callgrind.
+        // This process is the program's own child under callgrind.
         return run_child(&all, number, iterations);
     }
     if let Some(unknown) = words.iter().find(|word| !["--json", "--quick"].contains(word)) {
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The cases and then the empty ones, in the order by which the child knows them.
+/// The cases, then the empty ones, in the order by which the child identifies them.
 fn numbered(cases: &[Case]) -> Vec<Case> {
     let mut all = cases.to_vec();
     for case in cases {

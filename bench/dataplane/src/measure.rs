@@ -1,4 +1,4 @@
-//! Counting instructions and taking time.
+//! Instruction counts and times.
 
 use std::env;
 use std::io::ErrorKind;
@@ -7,18 +7,18 @@ use std::time::Instant;
 
 use bench_dataplane::Case;
 
-/// What one iteration costs.
+/// Cost of one iteration.
 pub(crate) struct Cost {
     pub(crate) instructions: f64,
     pub(crate) nanoseconds: f64,
 }
 
-/// Iterations of the two runs whose difference counts: both are warm well before the first ends.
+/// Iterations of the two runs whose difference is taken: both are warm well before the first ends.
 const FEW: u32 = 2_000;
 const MANY: u32 = 12_000;
 
-/// Instructions per iteration, harness included. The program counts itself: it runs as its own
-/// child under callgrind, for two numbers of iterations, and start and end cancel out.
+/// Instructions per iteration, harness included. The program measures itself: it runs as its own
+/// child under callgrind, for two numbers of iterations, so that start and end cancel out.
 pub(crate) fn instructions(case: usize) -> Result<f64, String> {
     let few = callgrind(case, FEW)?;
     let many = callgrind(case, MANY)?;
@@ -45,7 +45,8 @@ fn callgrind(case: usize, iterations: u32) -> Result<u64, String> {
         .ok_or_else(|| format!("callgrind gave no count for case {case}:\n{log}"))
 }
 
-/// Nanoseconds per iteration, harness included: the best of five runs, the others were disturbed.
+/// Nanoseconds per iteration, harness included: the best of five runs, because disturbances only
+/// slow a run.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 pub(crate) fn nanoseconds(case: Case) -> f64 {
     const ITERATIONS: u32 = 300_000;

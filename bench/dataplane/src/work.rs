@@ -1,5 +1,5 @@
-//! The loops. Their work is compiled into them, as a host may do it, or called through a pointer
-//! that the compiler cannot see through; the same loops around no work show what is theirs.
+//! The measured loops. Their work is either compiled into them, as in a host, or called through a
+//! pointer that is opaque to the compiler. The same loops without work measure their own cost.
 
 use std::hint::black_box;
 
@@ -10,14 +10,14 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{Departure, Pkt, Port, PortConfig};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Size, Span, Time};
 
-/// Packets that wait in a port: below the default thresholds of 65 packets.
+/// Packets waiting in a port: below the default thresholds of 65 packets.
 const HELD: u32 = 64;
-/// Bytes that the buffer holds for the port.
+/// Buffer limit of the port in bytes.
 const LIMIT: Bytes = Bytes::from_kb(300);
-/// The backlog that decisions see grows to this many packets, past those thresholds, and starts
-/// again: most packets pass, some are marked.
+/// The backlog that decisions see grows to this many packets, past those thresholds, and restarts:
+/// most packets pass, some are marked.
 const DEEPEST: u32 = 80;
-/// Packets that a host hands over at a time where it can.
+/// Packets that a host hands over in one call, if it can.
 const BATCH: u32 = 4;
 /// One packet of 1500 bytes at 10 Gb/s.
 const PACKET_TIME: Span = Span::from_ns(1200);
@@ -68,7 +68,7 @@ pub(crate) fn decisions<M: Marker>(mut marker: M, iterations: u32) {
     decision_loop(iterations, |cx, sojourn| decide(&mut marker, cx, sojourn));
 }
 
-/// The same loop around nothing.
+/// The same loop without work.
 pub(crate) fn no_decisions(iterations: u32) {
     decision_loop(iterations, |cx, _| cx.queue_bytes);
 }
@@ -157,7 +157,7 @@ fn sum(departure: &Departure) -> u32 {
     departure.id.0 + u32::from(departure.ecn.bits())
 }
 
-/// Packets arrive at the rate of the wire, behind as many as are held, so that each arrival takes
+/// Packets arrive at the rate of the wire, behind a constant backlog, so that each arrival takes
 /// one departure. The call, its arguments and reading the departure are part of the work.
 pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
     let (mut port, mut buffer, mut out) = filled(port);
@@ -172,8 +172,8 @@ pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
     black_box(port.stats());
 }
 
-/// The same, some packets at a time. The call and its arguments are part of the work; writing what
-/// is offered and reading what was sent are the host's.
+/// The same, several packets per call. The call and its arguments are part of the work; writing
+/// offers and reading departures are the host's.
 pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
     let (mut port, mut buffer, _) = filled(port);
     batch_loop(port.queues(), iterations, |offers, until, served| {
@@ -184,7 +184,7 @@ pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
     black_box(port.stats());
 }
 
-/// A port that holds as many packets as it is to hold, and one that leaves with the first arrival.
+/// Fills a port with the held packets, plus one that leaves with the first arrival.
 fn filled(port: Box<dyn Egress>) -> (Box<dyn Egress>, AnyBuffer, Vec<Departure>) {
     let config = buffer::Config::PerPort(per_port::Config { limit: Size::Bytes(LIMIT) });
     let mut buffer = config.build(4, port.queues()).expect("as above");
@@ -194,17 +194,17 @@ fn filled(port: Box<dyn Egress>) -> (Box<dyn Egress>, AnyBuffer, Vec<Departure>)
         out.clear();
         let queue = QueueId((number % u32::from(port.queues())) as u8);
         let accepted = port.arrive(PktId(0), PKT, queue, Time::ZERO, &mut buffer, &mut out);
-        accepted.expect("the buffer holds them");
+        accepted.expect("the buffer has room for the packets");
     }
     (port, buffer, out)
 }
 
-/// The same loop around nothing.
+/// The same loop without work.
 pub(crate) fn no_served_pairs(queues: u8, iterations: u32) {
     batch_loop(queues, iterations, |_, _, _| {});
 }
 
-/// Writes offers and reads what was sent, [`BATCH`] packets for each call.
+/// Writes offers and reads departures, [`BATCH`] packets for each call.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the loop must be compiled around each kind of work")]
 fn batch_loop(queues: u8, iterations: u32, mut serve: impl FnMut(&[Offer], Time, &mut Served)) {
@@ -235,7 +235,7 @@ fn batch_loop(queues: u8, iterations: u32, mut serve: impl FnMut(&[Offer], Time,
     black_box((sum, now));
 }
 
-/// The same loop around nothing.
+/// The same loop without work.
 pub(crate) fn no_pairs(queues: u8, iterations: u32) {
     pair_loop(queues, iterations, |_, queue, _| u32::from(queue.0));
 }

@@ -123,16 +123,16 @@ class Options
         {"scenario", "star"},
         {"flows", ""},
         {"fct-out", ""},
-        // Star: hosts around one switch. Leaf-spine: host h stands under leaf h / hosts-per-leaf.
+        // Star: hosts around one switch. Leaf-spine: host h is at leaf h / hosts-per-leaf.
         {"hosts", "9"},
         {"leaves", "8"},
         {"spines", "8"},
         {"hosts-per-leaf", "16"},
         {"rate-gbps", "10"},
-        // Propagation of one link.
+        // Propagation delay of one link.
         {"delay-us", "25"},
-        // A packet that finds this many waiting, the one on the wire not counted, is marked; one
-        // that finds as many as the buffer holds is dropped. In bytes, a packet is a full one.
+        // A packet that finds this many waiting, without the one on the wire, is marked; one
+        // that finds the buffer full is dropped. In bytes, a packet counts as a full one.
         {"threshold-packets", "65"},
         {"buffer-packets", "1000"},
         {"mss", "1460"},
@@ -153,15 +153,15 @@ struct Flow
     uint32_t source;
     uint32_t destination;
     uint32_t bytes;
-    uint32_t spine;     // taken by its data
-    uint32_t ack_spine; // taken by its ACKs
+    uint32_t spine;     // of its data
+    uint32_t ack_spine; // of its ACKs
     uint32_t place;     // in the list
     uint16_t port = 0;  // of the sender
     uint32_t received = 0;
     double fct_s = -1;
 };
 
-// FNV-1a over the ends and the place in the list: the spine of a flow whose list names none.
+// FNV-1a over the ends and the place in the list: the spine of a flow without one in the list.
 inline uint32_t
 HashOf(uint32_t source, uint32_t destination, uint32_t index)
 {
@@ -234,7 +234,7 @@ ReadFlows(const std::string& path, uint32_t hosts, uint32_t spines)
     return flows;
 }
 
-// The flows by start; those that start together stay in the order of the list.
+// The flows by start; flows with the same start keep the order of the list.
 inline std::vector<uint32_t>
 OrderOfStarts(const std::vector<Flow>& flows)
 {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <sys/resource.h>
 
-// The packets that wait at a port, over time.
+// Packets waiting at a port, over time.
 struct Waiting
 {
     double packetSeconds = 0;
@@ -24,7 +24,7 @@ struct Waiting
     }
 };
 
-// The fields of the object that a peer has to measure.
+// Fields of the object, measured by each peer.
 struct Measured
 {
     std::string simulator;
@@ -85,7 +85,7 @@ WriteFcts(const std::string& path, const std::vector<Flow>& flows)
     }
 }
 
-// Prints the object, and writes the FCTs if they are wanted.
+// Prints the object, and writes the FCTs on request.
 inline void
 Report(const Options& options, const Measured& measured, const std::vector<Flow>& flows)
 {

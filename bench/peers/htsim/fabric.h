@@ -1,4 +1,4 @@
-// The fabric: hosts, ports that mark, the links between them, and the way of each packet.
+// The fabric: hosts, ports that mark, the links between them, and the route of each packet.
 #pragma once
 
 #include "observe.h"
@@ -37,7 +37,7 @@ class Fabric
         : m_events(events),
           m_rate(speedFromGbps(options.Number("rate-gbps", 1e-3, 1e3))),
           m_delay(timeFromUs(options.Number("delay-us", 0, 1e6))),
-          // A packet is marked as it leaves, and is itself in the length that is compared.
+          // A packet is marked as it leaves, and the compared length includes it.
           m_threshold(memFromPkt(options.Count("threshold-packets", 1, 1'000'000))),
           // The packet on the wire is in the queue.
           m_limit(memFromPkt(options.Count("buffer-packets", 1, 1'000'000) + 1.0)),
@@ -59,7 +59,7 @@ class Fabric
         }
     }
 
-    // The way between two hosts, by a spine if they stand under different leaves.
+    // The route between two hosts, through a spine if they are at different leaves.
     std::unique_ptr<Route> Way(uint32_t source, uint32_t destination, uint32_t spine, PacketSink& end)
     {
         auto route = std::make_unique<Route>();

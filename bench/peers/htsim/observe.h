@@ -57,7 +57,7 @@ class Observer : public QueueLogger
         }
     }
 
-    // Adds the time since the last change, as far as it lies in the window.
+    // Adds the part of the time since the last change that is in the window.
     void Integrate()
     {
         simtime_picosec now = EventList::now();

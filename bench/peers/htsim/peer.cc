@@ -1,5 +1,5 @@
 // A peer for Tidegate's simulator: the same scenario on htsim's classes. htsim has a program for each
-// experiment; this is one more. ../README.md says what is measured and where the models differ.
+// experiment; this is one more. ../README.md describes the measurements and the differences of the models.
 
 #include "fabric.h"
 
@@ -34,7 +34,7 @@ PacketBytes(const Options& options)
     return options.Mss() + 40 + options.Count("framing-bytes", 0, 1000);
 }
 
-// The receiving end, which knows when it has all.
+// The receiving end, which detects the end of its flow.
 class Receiver : public TcpSink
 {
   public:
@@ -91,7 +91,7 @@ struct Connection
     std::unique_ptr<Route> back;
 };
 
-// Starts what is due and sleeps until the next, so that the event list holds one start only.
+// Starts due flows and sleeps until the next, so that the event list holds only one start.
 class Starter : public EventSource
 {
   public:
@@ -131,7 +131,7 @@ class Starter : public EventSource
     size_t m_place = 0;
 };
 
-// What a run cost.
+// Cost of a run.
 struct Cost
 {
     double cpuSeconds;
@@ -163,7 +163,7 @@ class Run
             DCTCPSrc& sender = *connection.sender;
             sender.set_cwnd(window * Packet::data_packet_size());
             sender.set_ssthresh(UINT32_MAX);
-            // A new packet leaves while this is not yet behind. The setter would add two packets.
+            // A new packet leaves until this is reached. The setter would add two packets.
             sender._flow_size = connection.receiver->Segments() * Packet::data_packet_size() - 1;
             m_timers.registerTcp(sender);
             m_connections.push_back(std::move(connection));
@@ -173,7 +173,7 @@ class Run
     Cost ToTheEnd()
     {
         Starter starter(m_events, m_flows, m_connections);
-        // htsim tells of finished flows.
+        // htsim reports finished flows.
         std::cout.setstate(std::ios::failbit);
         double before = CpuSeconds();
         while (g_seen.finished < m_flows.size() && m_events.doNextEvent())
@@ -184,7 +184,7 @@ class Run
         return {cpuSeconds, g_seen.hops, EventList::now(), PeakMemoryKib()};
     }
 
-    // What was seen. The ports are those of this run.
+    // Observations. The ports belong to this run.
     Measured Summary(const Options& options)
     {
         Measured measured{};
@@ -235,8 +235,7 @@ class Run
     std::vector<Connection> m_connections;
 };
 
-// The cost of a run in which nothing but hops and the ends of flows is looked at, in a process of its
-// own.
+// The cost of a run in which only hops and the ends of flows are observed, in a process of its own.
 Cost
 CostOfOne(const Options& options, std::vector<Flow>& flows)
 {
@@ -265,12 +264,12 @@ CostOfOne(const Options& options, std::vector<Flow>& flows)
     return cost;
 }
 
-// Runs are repeated until they have taken so long together, as one may be too short to be measured.
+// Runs are repeated until they have taken this long together, because one may be too short to measure.
 constexpr double LEAST_SECONDS = 1;
 constexpr uint32_t MOST_RUNS = 100;
 
 const Options::Values OWN_OPTIONS{
-    // What a link adds to an IP packet.
+    // Bytes that a link adds to an IP packet.
     {"framing-bytes", "2"},
 };
 

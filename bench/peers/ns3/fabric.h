@@ -1,4 +1,4 @@
-// The fabric: hosts, switches that mark, the links between them, and the way of each packet.
+// The fabric: hosts, switches that mark, the links between them, and the route of each packet.
 #pragma once
 
 #include "observe.h"
@@ -9,7 +9,7 @@
 
 #include <memory>
 
-// Senders use the ports from here on, one per flow; all receivers listen on the port below it.
+// Senders use the ports from this one on, one per flow; all receivers listen on the port below it.
 constexpr uint16_t FIRST_PORT = 1024;
 constexpr uint16_t LISTENING_PORT = FIRST_PORT - 1;
 
@@ -186,7 +186,7 @@ class Fabric
 
     std::vector<Ptr<Node>> hosts;
     std::vector<std::unique_ptr<Port>> ports;
-    // By host, the switch port that leads to it.
+    // Switch port that leads to each host.
     std::vector<Port*> portTo;
 
   private:
@@ -210,8 +210,8 @@ class Fabric
                                    "LinkBandwidth", DataRateValue(m_rate));
     }
 
-    // The nearest that ns-3 has to TCN under DWRR: FQ-CoDel takes turns by a deficit in bytes and
-    // marks what waited longer than its CE threshold. CoDel itself is never due.
+    // ns-3's closest match to TCN under DWRR: FQ-CoDel serves queues in turn by a deficit in bytes and
+    // marks packets that waited longer than its CE threshold. CoDel itself never marks.
     void MarkByTime()
     {
         uint32_t full = m_options.Mss() + 42;
@@ -244,7 +244,7 @@ class Fabric
         return machine;
     }
 
-    // A switch with so many hosts, the first of which is `first`.
+    // A switch with this many hosts, the first of which is `first`.
     Machine BuildSwitch(uint32_t first, uint32_t count)
     {
         Machine hub = Build();

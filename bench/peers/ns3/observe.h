@@ -41,7 +41,7 @@ IsObservedNow()
     return g_seen.from <= now && now < g_seen.until;
 }
 
-// Adds the time since the last change, as far as it lies in the window.
+// Adds the part of the time since the last change that is in the window.
 inline void
 Integrate(Port* port)
 {

@@ -1,5 +1,5 @@
 // A peer for Tidegate's simulator: the same scenario in ns-3.37, with the best settings we know.
-// ../README.md says what is measured and where the models differ.
+// ../README.md describes the measurements and the differences of the models.
 
 #include "fabric.h"
 
@@ -49,7 +49,7 @@ OnAccept(Ptr<Socket> socket, const Address& from)
     socket->SetCloseCallbacks(MakeCallback(&CloseToo), MakeCallback(&CloseToo));
 }
 
-// Connects, writes the flow in one piece and closes, like a client that knows what it has to say.
+// Connects, writes the flow in one piece and closes, like a client that has all of its data.
 void
 Start(Ptr<Node> node, const Flow& flow)
 {
@@ -62,7 +62,7 @@ Start(Ptr<Node> node, const Flow& flow)
     NS_ABORT_MSG_UNLESS(isSent, "flow " << flow.id << " could not be started");
 }
 
-// Starts what is due and sleeps until the next, so that the event list holds one start only.
+// Starts due flows and sleeps until the next, so that the event list holds only one start.
 void
 StartNext(const std::vector<Ptr<Node>>* hosts, const std::vector<uint32_t>* order, size_t place)
 {
@@ -122,7 +122,7 @@ SetTransport(const Options& options)
 
 // ---------------------------------------------------------------- the report
 
-// Data segments that it takes to send every flow once, as far as they count as data.
+// Data segments needed to send every flow once, if they count as data.
 uint64_t
 SegmentsOfAllFlows(uint32_t mss)
 {
@@ -134,7 +134,7 @@ SegmentsOfAllFlows(uint32_t mss)
     return segments;
 }
 
-// Data packets beyond those, known only if every flow was sent to its end.
+// Further data packets, known only if every flow was sent to its end.
 std::optional<uint64_t>
 Retransmissions(uint32_t mss)
 {
@@ -182,9 +182,9 @@ Summary(const Options& options, Fabric& fabric, double cpuSeconds)
 
 // Options that no other peer has.
 const Options::Values OWN_OPTIONS{
-    // What thresholds and buffers count.
+    // Unit of thresholds and buffers.
     {"unit", "bytes"},
-    // Instead of RED: eight queues that take turns, with marking by the time that a packet has
+    // Instead of RED: eight queues served in turn, with marking by the time that a packet has
     // waited, as long as the threshold takes to send. There are no pools in ns-3: each port has
     // room for as much as the pool.
     {"switch", "red"},

@@ -1,4 +1,4 @@
-//! Flow lists: `id,start_s,src,dst,bytes[,spine[,ack_spine]]`, read and written.
+//! Reads and writes flow lists: `id,start_s,src,dst,bytes[,spine[,ack_spine]]`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,13 +12,13 @@ use crate::scenario::QUEUES;
 
 /// A flow list in the order that a run needs.
 pub(crate) struct FlowList {
-    /// The names of the flows, in the order of the file.
+    /// Ids of the flows, in the order of the file.
     pub(crate) ids: Vec<Box<str>>,
-    /// The flows by start.
+    /// The flows, by start.
     pub(crate) by_start: Vec<Flow>,
-    /// By start, the spine of each; empty if there is no choice.
+    /// Spine of each flow, by start; empty if there is no choice.
     pub(crate) spines: Vec<u32>,
-    /// By start, the place of each in the file.
+    /// Index of each flow in the file, by start.
     pub(crate) places: Vec<usize>,
 }
 
@@ -43,8 +43,8 @@ impl Racks {
         host.0 / self.hosts_per_leaf
     }
 
-    /// Web search flows between the racks. The load is that of ECN♯'s simulations: payload, as a
-    /// part of what the links between leaves and spines carry.
+    /// Web search flows between the racks. The load is defined as in ECN♯'s simulations: payload,
+    /// as a fraction of the capacity between leaves and spines.
     pub(crate) fn web_search(
         self,
         load: Ratio,
@@ -67,7 +67,7 @@ impl Racks {
         flows.map_err(|error| error.to_string())
     }
 
-    /// The spine of a flow whose list names none: that of ns-3's program.
+    /// Spine of a flow without one in the list: the choice of ns-3's program.
     fn spine_by_hash(self, flow: &Flow, place: usize) -> u32 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for word in [flow.src.0, flow.dst.0, place as u32] {
@@ -146,7 +146,7 @@ pub(crate) fn write(options: &Options) -> Result<(), String> {
         let spine = racks.spine_by_hash(flow, place);
         let Flow { src, dst, bytes, .. } = flow;
         writeln!(text, "{place},{seconds}.{rest:012},{src},{dst},{bytes},{spine}")
-            .expect("a string takes what is written");
+            .expect("writing to a string cannot fail");
     }
     let path = options.text("write-flows")?;
     fs::write(path, text).map_err(|error| format!("cannot write --write-flows '{path}': {error}"))

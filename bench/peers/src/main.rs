@@ -1,6 +1,6 @@
 //! The scenarios of `bench/peers` on Tidegate's simulator: the counterpart of ns-3's program, with
-//! the same arguments and the same output. `../README.md` has the definitions.
-#![expect(clippy::print_stdout, reason = "the results are what the program is for")]
+//! the same arguments and output. `../README.md` has the definitions.
+#![expect(clippy::print_stdout, reason = "the program prints its results")]
 
 mod flows;
 mod measure;
@@ -44,7 +44,7 @@ fn work(words: &[String]) -> Result<ExitCode, String> {
             let met = scale::check(is_json)?;
             return Ok(ExitCode::from(u8::from(!met)));
         }
-        // The program's own child.
+        // This process is the program's own child.
         Some("--scale-case") => {
             scale::run_case(&words[1..])?;
             return Ok(ExitCode::SUCCESS);

@@ -1,7 +1,7 @@
-//! A run, measured: what it cost, and what was seen in the part of it that averages are taken over.
+//! Measurement of a run: its cost, and observations in the window over which averages are taken.
 //!
-//! What is seen comes from further runs of the same setup, so that looking costs no speed. A run
-//! has the same events every time.
+//! Observations come from further runs of the same setup, so that they do not slow the measured
+//! run. A run has the same events every time.
 
 use std::sync::atomic::AtomicBool;
 
@@ -16,45 +16,45 @@ use crate::process;
 use crate::report::float;
 use crate::scenario::mss;
 
-/// A run that was measured.
+/// A measured run.
 pub(crate) struct Measured {
     pub(crate) scenario: Scenario,
     pub(crate) outcome: Outcome,
     /// CPU seconds of one run, the mean of `runs`.
     pub(crate) cpu_seconds: f64,
     pub(crate) runs: u32,
-    /// After the first run.
+    /// Peak after the first run.
     pub(crate) peak_memory_kib: u64,
     pub(crate) seen: Seen,
 }
 
-/// What happened between two moments.
+/// Observations between two moments.
 pub(crate) struct Seen {
     pub(crate) window: Window,
     /// Data packets that arrived with a mark.
     pub(crate) data_marked: u64,
     /// Data packets that left the ports of switches: payload over segment size.
     pub(crate) data_forwarded: u64,
-    /// Payload that went from switches to hosts.
+    /// Payload sent from switches to hosts.
     pub(crate) bytes_delivered: u64,
     pub(crate) queue: Queue,
 }
 
-/// Packets that wait at a port, over time.
+/// Packets waiting at a port, over time.
 pub(crate) struct Queue {
     pub(crate) mean: f64,
-    /// Known if a port has one queue.
+    /// Standard deviation, known if a port has one queue.
     pub(crate) deviation: Option<f64>,
-    /// The same.
+    /// Maximum, known if a port has one queue.
     pub(crate) most: Option<u64>,
 }
 
-/// Runs are repeated until they have taken this many seconds together, as one alone may be too
-/// short to be measured.
+/// Runs are repeated until they have taken this many seconds together, because one run may be too
+/// short to measure.
 const LEAST_SECONDS: f64 = 1.0;
 const MOST_RUNS: u32 = 100;
 
-/// Runs a setup for its speed, and again for what is seen in the window.
+/// Runs a setup for its speed, and again for observations in the window.
 pub(crate) fn measure(
     scenario: Scenario,
     setup: &Setup,
@@ -140,7 +140,7 @@ impl Seen {
     }
 }
 
-/// Data packets that have arrived with a mark.
+/// Data packets that have arrived marked.
 fn marks(outcome: &Outcome) -> u64 {
     outcome.flows.iter().map(|flow| u64::from(flow.marks)).sum()
 }
@@ -153,7 +153,7 @@ fn link_to(setup: &Setup, host: HostId) -> LinkId {
 }
 
 impl Queue {
-    /// Over the time of all these ports together, whose queues are side by side.
+    /// Over the time of all these ports together, with one queue each.
     fn of(queues: &[(LinkId, ObservedQueue)]) -> Self {
         let ports = queues.chunk_by(|(one, _), (other, _)| one == other).count();
         let mean_of = |each: &dyn Fn(&ObservedQueue) -> f64| {

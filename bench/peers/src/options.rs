@@ -6,42 +6,42 @@ use std::str::FromStr;
 
 use tidegate_units::{Rate, Span, Time};
 
-/// Every option with its default; a name that is not here is refused. `None` has to be given.
+/// Every option with its default; unknown names are refused. `None` means that the option is
+/// required.
 const DEFAULTS: &[(&str, Option<&str>)] = &[
     ("scenario", None),
     ("flows", Some("")),
     ("fct-out", Some("")),
-    // Star: hosts around one switch. Leaf-spine: host h stands under leaf h / hosts-per-leaf.
+    // Star: hosts around one switch. Leaf-spine: host h is at leaf h / hosts-per-leaf.
     ("hosts", Some("9")),
     ("leaves", Some("8")),
     ("spines", Some("8")),
     ("hosts-per-leaf", Some("16")),
     ("rate-gbps", Some("10")),
-    // Propagation of one link.
+    // Propagation delay of one link.
     ("delay-us", Some("25")),
-    // A packet that finds this many waiting, the one on the wire not counted, is marked; one that
-    // finds as many as the buffer holds is dropped. Both are counted in bytes of full packets.
+    // A packet that finds this many packets waiting, without the one on the wire, is marked; a
+    // packet that finds the buffer full is dropped. Both are counted in bytes of full packets.
     ("threshold-packets", Some("65")),
     ("buffer-packets", Some("1000")),
-    // Instead of one queue that marks by its length: eight that take turns, with marking by the
-    // time that a packet has waited, as long as the threshold takes to send, and one pool for all
-    // ports of a switch.
+    // Instead of one queue that marks by its length: eight queues served in turn, with marking by
+    // sojourn time, as long as the threshold takes to send, and one pool for all ports of a switch.
     ("switch", Some("red")),
     ("pool-packets", Some("3072")),
     ("mss", Some("1460")),
     ("initial-window", Some("10")),
     ("min-rto-ms", Some("10")),
-    // What a link adds to an IP packet.
+    // Bytes that a link adds to an IP packet.
     ("framing-bytes", Some("2")),
-    // What is averaged is averaged over this part of the run; 0 is the end of the run.
+    // Window of the averages in the run; 0 is the end of the run.
     ("from-s", Some("0")),
     ("until-s", Some("0")),
     // A run that has not finished by then ends, and its unfinished flows are left blank.
     ("time-limit-s", Some("100")),
-    // Departures from the settings that match ns-3, to find out what one of them does.
+    // Changes to the settings that match ns-3, to find the effect of one of them.
     ("stack", Some("")),
     ("window", Some("")),
-    // Instead of what is measured: one run, of which only the packet-hops are printed.
+    // Instead of measurements: one run that prints only the number of packet-hops.
     ("once", Some("no")),
     // Instead of a run: writes a flow list.
     ("write-flows", Some("")),
@@ -80,7 +80,7 @@ impl Scenario {
     }
 }
 
-/// The options that were given, over the defaults.
+/// The given options, over the defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     given: BTreeMap<String, String>,
@@ -106,7 +106,7 @@ impl Options {
 
     pub(crate) fn text(&self, name: &str) -> Result<&str, String> {
         let default = DEFAULTS.iter().find(|(known, _)| *known == name);
-        let default = default.expect("only known options are asked for").1;
+        let default = default.expect("every option that is read is in the list").1;
         let given = self.given.get(name).map(String::as_str);
         given.or(default).ok_or_else(|| format!("--{name} is missing"))
     }
@@ -124,7 +124,7 @@ impl Options {
         self.is("switch", "tcn", "red")
     }
 
-    /// Which of two values an option has.
+    /// Whether an option has the first of two values.
     pub(crate) fn is(&self, name: &str, yes: &str, no: &str) -> Result<bool, String> {
         match self.text(name)? {
             text if text == yes => Ok(true),
@@ -151,19 +151,19 @@ impl Options {
         Ok(Some(time).filter(|&time| time > Time::ZERO))
     }
 
-    /// The propagation delay of a link.
+    /// Propagation delay of a link.
     pub(crate) fn delay(&self) -> Result<Span, String> {
         let us = self.number("delay-us", 0.0, 1e6)?;
         Ok(Span::from_ps(to_whole(us * 1e6)))
     }
 
-    /// The smallest retransmission timeout.
+    /// Smallest retransmission timeout.
     pub(crate) fn least_timeout(&self) -> Result<Span, String> {
         let ms = self.number("min-rto-ms", 1e-3, 6e4)?;
         Ok(Span::from_ps(to_whole(ms * 1e9)))
     }
 
-    /// The speed of a link.
+    /// Speed of a link.
     pub(crate) fn rate(&self) -> Result<Rate, String> {
         let gbps = self.number("rate-gbps", 1e-3, 1e3)?;
         Rate::from_bps(to_whole(gbps * 1e9)).ok_or_else(|| "--rate-gbps is 0".to_owned())
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_replaces_the_default() {
+    fn given_options_replace_defaults() {
         let options = parsed("--scenario star --hosts 3 --delay-us 0.5").unwrap();
         assert_eq!(options.scenario(), Ok(Scenario::Star));
         assert_eq!(options.number("hosts", 2, 10), Ok(3));

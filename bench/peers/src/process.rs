@@ -1,4 +1,4 @@
-//! What the run cost this process, as the kernel counts it.
+//! Cost of the run for this process, as counted by the kernel.
 
 use std::fs;
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// CPU time of this process so far, in seconds: user and system. It has one thread.
 pub(crate) fn cpu_seconds() -> Result<f64, String> {
-    // The kernel brings its count up to date when it schedules.
+    // The kernel updates its count at scheduling points.
     thread::yield_now();
     let path = "/proc/self/schedstat";
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
@@ -16,7 +16,7 @@ pub(crate) fn cpu_seconds() -> Result<f64, String> {
     Ok(Duration::from_nanos(nanoseconds).as_secs_f64())
 }
 
-/// The most memory that this process has had, in KiB.
+/// Peak memory of this process, in KiB.
 pub(crate) fn peak_memory_kib() -> Result<u64, String> {
     let path = "/proc/self/status";
     let text = fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;

@@ -1,4 +1,4 @@
-//! What is printed: one JSON object with the fields of ns-3's program, and the FCT of each flow.
+//! Output: one JSON object with the fields of ns-3's program, and the FCT of each flow.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use tidegate_units::Span;
 use crate::flows::FlowList;
 use crate::measure::Measured;
 
-/// The completion times in the order of the file, in picoseconds; `None` if a flow did not finish.
+/// Completion times in the order of the file, in picoseconds; `None` if a flow did not finish.
 pub(crate) fn completions(list: &FlowList, results: &[FlowResult]) -> Vec<Option<u64>> {
     let mut completions = vec![None; list.ids.len()];
     let flows = list.by_start.iter().zip(results).zip(&list.places);
@@ -35,7 +35,7 @@ pub(crate) fn write_completions(
     for (id, completion) in list.ids.iter().zip(completions) {
         let seconds = completion.map(|ps| format!("{}.{:012}", ps / PER_SECOND, ps % PER_SECOND));
         writeln!(text, "{id},{}", seconds.unwrap_or_default())
-            .expect("a string takes what is written");
+            .expect("writing to a string cannot fail");
     }
     fs::write(path, text).map_err(|error| format!("cannot write --fct-out '{path}': {error}"))
 }
@@ -47,7 +47,7 @@ pub(crate) fn hops(outcome: &Outcome) -> u64 {
     outcome.links.iter().map(|link| link.packets).sum()
 }
 
-/// The object in one line.
+/// The results as one line of JSON.
 pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
     let Measured { outcome, seen, .. } = measured;
     let hops = hops(outcome);
@@ -91,10 +91,10 @@ pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
     ];
     let mut text = String::from("{");
     for (name, value) in fields {
-        write!(text, "\"{name}\":{value},").expect("a string takes what is written");
+        write!(text, "\"{name}\":{value},").expect("writing to a string cannot fail");
     }
     let memory = measured.peak_memory_kib;
-    write!(text, "\"peak_memory_kib\":{memory}}}").expect("a string takes what is written");
+    write!(text, "\"peak_memory_kib\":{memory}}}").expect("writing to a string cannot fail");
     text
 }
 
@@ -112,7 +112,7 @@ fn seconds(ps: u64) -> f64 {
     float(ps) * 1e-12
 }
 
-#[expect(clippy::cast_precision_loss, reason = "printed to fewer digits than are exact")]
+#[expect(clippy::cast_precision_loss, reason = "printed with fewer digits than a float holds")]
 pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }

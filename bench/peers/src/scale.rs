@@ -1,7 +1,8 @@
-//! How memory and time grow with the size of a run.
+//! Growth of memory and time with the size of a run.
 //!
-//! Memory is the growth of the process's peak from a smaller run to a larger one, over what the
-//! larger one has more of, each run in a process of its own: what every run needs cancels out.
+//! Memory is the growth of the process's peak from a smaller run to a larger one, divided by the
+//! number of additional objects. Each run has a process of its own: the fixed cost of a run cancels
+//! out.
 
 use std::env;
 use std::process::Command;
@@ -22,26 +23,26 @@ use crate::process;
 use crate::report::{self, float};
 use crate::scenario::{self, QUEUES};
 
-/// What is run.
+/// A measured case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     /// Web search between 128 hosts, with eight queues at each port.
     Classes,
-    /// So many connections that are open and idle.
+    /// Open and idle connections.
     Connections,
-    /// So many flows in a fat-tree of 128 hosts.
+    /// Flows in a fat-tree of 128 hosts.
     FewHosts,
-    /// So many flows of one packet, one after the other.
+    /// Flows of one packet, one after the other.
     FinishedFlows,
-    /// The same in one of 11 664 hosts.
+    /// Flows in a fat-tree of 11 664 hosts.
     Hosts,
     /// Web search between 1024 hosts.
     LeafSpine,
     /// As with eight queues, with DCQCN and switches that pause.
     Lossless,
-    /// So many packets at the port of a switch.
+    /// Packets at the port of a switch.
     PacketsInQueue,
-    /// So many packets on a link.
+    /// Packets on a link.
     PacketsOnWire,
     /// Scenario A.
     Star,
@@ -60,7 +61,7 @@ const CASES: [(&str, Case); 10] = [
     ("star", Case::Star),
 ];
 
-/// What a child reports.
+/// Report of a child.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     /// Peak memory with the setup ready, in bytes.
@@ -77,11 +78,11 @@ struct Row {
     check: &'static str,
     value: f64,
     unit: &'static str,
-    /// At most this; `None` if the line is only there to be compared with.
+    /// Most that meets the target; `None` for a line of comparison without a target.
     target: Option<f64>,
 }
 
-/// Runs all checks and prints them. Answers whether all targets are met.
+/// Runs all checks and prints them. Returns whether all targets are met.
 pub(crate) fn check(is_json: bool) -> Result<bool, String> {
     let rows = rows()?;
     let met = |row: &Row| row.target.is_none_or(|target| row.value <= target);
@@ -162,9 +163,9 @@ impl Cost {
     }
 }
 
-/// Bytes of memory for one more.
+/// Bytes of memory for one more object.
 struct Growth {
-    /// With what the setup holds.
+    /// Including the setup's memory.
     whole: f64,
     /// From the start of the run to its end.
     during_run: f64,
@@ -180,7 +181,7 @@ fn growth(case: Case, few: u32, many: u32) -> Result<Growth, String> {
     })
 }
 
-/// Runs a case in a process of its own.
+/// Runs a case in a child process.
 fn child(case: Case, count: u32) -> Result<Cost, String> {
     let own = env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let name = CASES.iter().find(|(_, known)| *known == case);
@@ -198,7 +199,7 @@ fn child(case: Case, count: u32) -> Result<Cost, String> {
     Ok(Cost { before, after, cpu_seconds, hops, finished })
 }
 
-/// The child's part: runs a case and prints its cost.
+/// Child process: runs a case and prints its cost.
 pub(crate) fn run_case(words: &[String]) -> Result<(), String> {
     let [name, count] = words else {
         return Err("--scale-case needs a name and a count".to_owned());
@@ -233,7 +234,7 @@ impl Case {
             Self::LeafSpine => racks(count),
             Self::Lossless => lossless(count),
             Self::PacketsInQueue => {
-                // A hundred times as fast in as out: nearly all of them wait.
+                // Input is a hundred times as fast as output: nearly all packets wait.
                 let rates = vec![Rate::from_gbps(100), Rate::from_gbps(1)];
                 burst(count, rates, Span::from_us(1), Time::from_ms(100))
             }
@@ -249,7 +250,7 @@ impl Case {
     }
 }
 
-/// The setup of a scenario with these flows.
+/// Setup of a scenario with these flows.
 fn of(arguments: &str, flows: Vec<Flow>) -> Result<Setup, String> {
     let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     scenario::setup(&Options::parse(&words)?, flows, Vec::new())
@@ -261,7 +262,7 @@ const fn flow(src: u32, dst: u32, start: Time, bytes: u64) -> Flow {
 
 fn connections(count: u32) -> Result<Setup, String> {
     // An application that writes a little and then nothing for longer than the run lasts.
-    let slow = Rate::from_bps(100).expect("it is not zero");
+    let slow = Rate::from_bps(100).expect("the rate is not zero");
     let each = |number| Flow {
         rate: Some(slow),
         ..flow(0, 1, Time::from_us(10 * u64::from(number)), 1 << 20)
@@ -277,7 +278,7 @@ fn finished_flows(count: u32) -> Result<Setup, String> {
     of("--scenario star --delay-us 1", flows)
 }
 
-/// One window of so many packets, sent at once on a connection that stands.
+/// One window of `count` packets, sent at once on an established connection.
 fn burst(count: u32, rates: Vec<Rate>, delay: Span, stop: Time) -> Result<Setup, String> {
     let bytes = u64::from(count) * 1460;
     let one = vec![flow(0, 1, Time::ZERO, bytes)];
@@ -287,7 +288,7 @@ fn burst(count: u32, rates: Vec<Rate>, delay: Span, stop: Time) -> Result<Setup,
             .build()
             .map_err(|error| error.to_string())?;
     let Transport::Tcp(tcp) = &mut setup.transports[0] else {
-        return Err("the scenarios have TCP".to_owned());
+        return Err("the scenarios use TCP".to_owned());
     };
     for stack in [&mut tcp.source, &mut tcp.sink] {
         stack.config.initial_window = Size::Packets(count);
@@ -305,7 +306,7 @@ fn hosts(k: u32, count: u32) -> Result<Setup, String> {
     let network = network.build().map_err(|error| error.to_string())?;
     let mut config = Published::Hpcc.config();
     config.link = Rate::from_gbps(40);
-    config.load = Ratio::new(1, 2).expect("2 is not 0");
+    config.load = Ratio::new(1, 2).expect("the denominator is not zero");
     config.sizes = vec![Sizes::Uniform(Bytes(1_000), Bytes(100_000))];
     config.flows = Some(u64::from(count));
     let traffic = Traffic { sources: vec![Source::Poisson(config)], probes: Vec::new() };
@@ -319,7 +320,7 @@ fn hosts(k: u32, count: u32) -> Result<Setup, String> {
 /// Web search between the racks of a leaf-spine with 1024 hosts.
 fn racks(count: u32) -> Result<Setup, String> {
     let racks = Racks { leaves: 64, spines: 8, hosts_per_leaf: 16 };
-    let load = Ratio::new(3, 5).expect("5 is not 0");
+    let load = Ratio::new(3, 5).expect("the denominator is not zero");
     let flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
     let arguments = "--scenario leaf-spine --leaves 64 --delay-us 10";
     of(arguments, flows)
@@ -328,7 +329,7 @@ fn racks(count: u32) -> Result<Setup, String> {
 /// Web search between 128 hosts in eight classes, with short links between the switches.
 fn classes(count: u32) -> Result<Setup, String> {
     let racks = Racks { leaves: 8, spines: 8, hosts_per_leaf: 16 };
-    let load = Ratio::new(3, 5).expect("5 is not 0");
+    let load = Ratio::new(3, 5).expect("the denominator is not zero");
     let mut flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
     for (flow, service) in flows.iter_mut().zip((0..QUEUES).cycle()) {
         flow.service = service;
@@ -349,7 +350,7 @@ fn classes(count: u32) -> Result<Setup, String> {
 fn lossless(count: u32) -> Result<Setup, String> {
     let mut setup = classes(count)?;
     setup.nic = Some(Ports {
-        buffer: buffer::Config::named("unlimited").expect("there is such a buffer"),
+        buffer: buffer::Config::named("unlimited").expect("`unlimited` is the name of a buffer"),
         ..setup.switch.clone()
     });
     setup.switch.buffer = buffer::Config::Pfc(pfc::Config {
