@@ -1,4 +1,4 @@
-//! Ports of every scheme and scheduler, held against the port of enums.
+//! Ports of every scheme and scheduler behave like the port of enums.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use tidegate_dataplane::buffer::{self, AnyBuffer, PerPort};
@@ -10,7 +10,7 @@ use tidegate_ports::{build, build_custom};
 use tidegate_units::{Bytes, ConfigError, Ecn, PktId, QueueId, Rate, Rng, Span, Time};
 
 const Q0: QueueId = QueueId(0);
-/// Half the time of 1500 bytes at 10 Gb/s.
+/// Half the serialization time of 1500 bytes at 10 Gb/s.
 const HALF_PACKET: Span = Span::from_ns(600);
 
 const PKT: Pkt =
@@ -30,7 +30,7 @@ fn scheme(name: &str) -> mark::Config {
     mark::Config::named(name).unwrap()
 }
 
-/// A scheduler of several queues.
+/// A scheduler with several queues.
 fn scheduler(name: &str) -> sched::Config {
     let mut config = sched::Config::named(name).unwrap();
     let several = [("queues", "3"), ("quanta", "1500, 3000, 4500"), ("weights", "1, 2, 3")];
@@ -71,7 +71,7 @@ impl Host {
         self.port.arrive(PktId(id), PKT, queue, now, &mut self.buffer, &mut self.out).unwrap();
     }
 
-    /// The ids and start times in ns of what left up to `ns`.
+    /// Ids and start times in ns of the departures up to `ns`.
     fn drain(&mut self, ns: u64) -> Vec<(u32, u64)> {
         self.port.drain(Time::from_ns(ns), &mut self.buffer, &mut self.out);
         let started = |departure: Departure| {
@@ -81,7 +81,7 @@ impl Host {
         self.out.drain(..).map(started).collect()
     }
 
-    /// Pauses these queues from then on, and no others.
+    /// Pauses exactly these queues from `ns` on.
     fn pause(&mut self, queues: &[u8], ns: u64) {
         let mut set = QueueSet::default();
         for &queue in queues {
@@ -106,7 +106,7 @@ fn an_arrival_takes_the_departures_before_it() {
     host.arrive(2, 100);
     host.arrive(3, 1200);
     let ids: Vec<_> = host.out.iter().map(|departure| departure.id.0).collect();
-    assert_eq!(ids, [1, 2], "a departure of the same moment comes first");
+    assert_eq!(ids, [1, 2], "a departure at the same moment comes first");
     assert_eq!((host.port.packets(), host.port.bytes()), (1, 1500));
     assert_eq!(host.port.waiting(), [(PktId(3), Q0)]);
     host.out.clear();
@@ -148,14 +148,14 @@ fn a_resumed_port_starts_no_earlier_than_its_wire_is_free() {
     host.arrive(2, 0);
     assert_eq!(host.drain(0), [(1, 0)]);
     host.pause(&[0], 0);
-    // Resumed while packet 1 is still on the wire, which it leaves at 1200 ns.
+    // Resumed while packet 1 is still on the wire, until 1200 ns.
     host.pause(&[], 700);
     assert_eq!(host.next_start(), Some(1200));
     assert_eq!(host.drain(2000), [(2, 1200)]);
 }
 
 #[test]
-fn a_packet_that_comes_to_an_empty_paused_port_waits_for_the_end_of_the_pause() {
+fn a_packet_at_an_empty_paused_port_waits_for_the_end_of_the_pause() {
     let mut host = drop_tail();
     host.pause(&[0], 0);
     assert_eq!(host.next_start(), None);
@@ -163,13 +163,13 @@ fn a_packet_that_comes_to_an_empty_paused_port_waits_for_the_end_of_the_pause() 
     assert_eq!(host.drain(5000), []);
     host.pause(&[], 5000);
     assert_eq!(host.drain(5000), [(1, 5000)]);
-    // The pause is over: the next one leaves when it comes.
+    // The pause is over: the next packet leaves on arrival.
     host.arrive(2, 9000);
     assert_eq!(host.next_start(), Some(9000));
 }
 
 #[test]
-fn a_packet_of_another_class_leaves_a_paused_port_when_it_comes() {
+fn a_packet_of_another_class_leaves_a_paused_port_on_arrival() {
     let mut host = Host::new(&scheme("none"), &scheduler("dwrr"));
     host.pause(&[0], 0);
     host.arrive(1, 100);
@@ -178,7 +178,7 @@ fn a_packet_of_another_class_leaves_a_paused_port_when_it_comes() {
     assert_eq!(host.next_start(), Some(700));
     host.arrive_at(3, QueueId(2), 800);
     assert_eq!(host.drain(5000), [(2, 700), (3, 1900)]);
-    // A pause of those that hold nothing changes nothing for the one that waits.
+    // Pausing empty queues does not affect the waiting packet.
     host.pause(&[1, 2], 6000);
     assert_eq!(host.drain(9000), [(1, 6000)]);
 }
@@ -197,7 +197,7 @@ fn queues_that_hold_packets_of_any_class_are_paused_together() {
 }
 
 #[test]
-fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
+fn every_pair_of_scheme_and_scheduler_agrees_with_the_port_of_enums() {
     for scheme_name in mark::Config::NAMES {
         for scheduler_name in sched::Config::NAMES {
             let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
@@ -216,7 +216,7 @@ fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
             assert!(port.queues() >= 3);
             let (mut buffer, mut reference_buffer) = (unlimited(), unlimited());
             let (mut out, mut expected) = (Vec::new(), Vec::new());
-            // Bursts at twice the wire's rate, so that queues build up and thresholds are passed.
+            // Bursts at twice the wire's rate, so that queues grow past the thresholds.
             for step in 0..400_u32 {
                 let now = Time::ZERO + HALF_PACKET * u64::from(step / 200 * 300 + step % 200);
                 let queue = QueueId((step % u32::from(port.queues())) as u8);
@@ -244,7 +244,7 @@ fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
 }
 
 #[test]
-fn serving_many_at_once_does_what_one_after_the_other_does() {
+fn serving_many_packets_at_once_agrees_with_one_by_one() {
     for scheme_name in mark::Config::NAMES {
         for scheduler_name in sched::Config::NAMES {
             for can_pause in [false, true] {
@@ -266,7 +266,7 @@ fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
     let (mut served, mut out, mut dropped) = (Served::default(), Vec::new(), Vec::new());
     let mut rng = Rng::new(5, 8);
     let (mut now, mut id) = (Time::ZERO, 0);
-    // Sometimes too much for the wire, sometimes so little that it falls idle.
+    // Sometimes too much for the wire, sometimes so little that it becomes idle.
     for round in 0..200 {
         if can_pause && rng.next_u32().is_multiple_of(4) {
             let mut paused = QueueSet::default();
@@ -322,7 +322,7 @@ fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
 }
 
 #[test]
-fn schemes_that_read_the_pool_say_so() {
+fn reads_pool_is_true_for_schemes_that_read_the_pool() {
     let reads_pool = |marking: &mark::Config| {
         build(&PortConfig::default(), marking, &scheduler("sp-dwrr")).unwrap().ignores_pool_below()
             < u32::MAX
@@ -338,7 +338,7 @@ fn schemes_that_read_the_pool_say_so() {
 }
 
 #[test]
-fn schemes_that_count_flows_show_how_many() {
+fn schemes_that_count_flows_report_the_number() {
     let flows_of = |marking: &mark::Config| {
         let mut host = Host::new(marking, &scheduler("sp-dwrr"));
         for flow in [7, 8, 7] {
@@ -347,7 +347,7 @@ fn schemes_that_count_flows_show_how_many() {
             let taken = port.arrive(PktId(flow), pkt, Q0, Time::ZERO, buffer, out);
             assert!(taken.is_ok());
         }
-        // The first packet of flow 7 has left: it had been alone.
+        // The first packet of flow 7 has left, because it was alone.
         host.port.active_flows()
     };
     for name in mark::Config::NAMES {
@@ -360,7 +360,7 @@ fn schemes_that_count_flows_show_how_many() {
 }
 
 #[test]
-fn a_port_is_shown_by_what_it_holds() {
+fn debug_output_shows_the_packets_held() {
     let mut host = drop_tail();
     host.arrive(1, 0);
     let shown = format!("{:?}", host.port);
@@ -391,7 +391,7 @@ impl custom::Make for Step {
 }
 
 #[test]
-fn a_custom_scheme_decides_as_the_same_scheme_of_the_library() {
+fn a_custom_tcn_decides_as_the_library_tcn() {
     let scheduling = sched::Config::named("fifo").unwrap();
     let mut marking = mark::Config::named("tcn").unwrap();
     marking.set("threshold", "3us").unwrap();
@@ -403,8 +403,7 @@ fn a_custom_scheme_decides_as_the_same_scheme_of_the_library() {
         let served = [own, custom].map(|mut port| {
             let mut buffer = AnyBuffer::PerPort(PerPort::new(1, Bytes::from_kb(30)).unwrap());
             let pkt = Pkt { len: 1500, ecn: Ecn::Ect0, ..Pkt::default() };
-            // Two packets arrive for each that can leave: they wait longer and longer, and some are
-            // dropped.
+            // Two arrivals for each departure, so that waits grow and some packets are dropped.
             let offers = (0..60).map(|id| Offer {
                 at: Time::from_ns(600 * u64::from(id)),
                 pkt,

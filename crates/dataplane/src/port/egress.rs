@@ -1,8 +1,8 @@
 //! A port behind a pointer, for hosts that drive it lazily: see [`Port::depart`].
 //!
-//! [`Port<AnyMarker, AnyScheduler>`](Port) chooses its scheme and its scheduler again at every hook.
-//! A `dyn Egress` is a port of one scheme's own type, and serves many packets in one virtual call.
-//! The crate `tidegate-ports` builds it by the names of its parts.
+//! [`Port<AnyMarker, AnyScheduler>`](Port) selects its scheme and its scheduler again at every
+//! hook. A `dyn Egress` is a port of one scheme's own type, and serves many packets in one virtual
+//! call. The crate `tidegate-ports` builds it from the names of its parts.
 
 use alloc::vec::Vec;
 use core::any::Any;
@@ -16,45 +16,46 @@ use crate::mark::Marker;
 use crate::sched::{QueueSet, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
-/// A packet that is offered to a port.
+/// A packet offered to a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// When it arrives.
+    /// Arrival time.
     pub at: Time,
-    /// What decisions need of it.
+    /// Facts that decisions need.
     pub pkt: Pkt,
-    /// The host's packet.
+    /// Id of the packet.
     pub id: PktId,
-    /// The queue it asks for.
+    /// Requested queue.
     pub queue: QueueId,
 }
 
-/// A packet that a port has sent.
+/// A packet sent by a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When its last bit is on the wire.
+    /// Time at which its last bit is on the wire.
     pub end: Time,
-    /// The host's packet, in the host's hands again.
+    /// Id of the packet, which the host owns again.
     pub id: PktId,
-    /// Its codepoint now.
+    /// Current codepoint.
     pub ecn: Ecn,
 }
 
-/// What a port hands back.
+/// Results of serving a port.
 #[derive(Clone, Debug, Default)]
 pub struct Served {
-    /// Packets to carry on, in the order in which they left.
+    /// Packets to carry on, in order of departure.
     pub sent: Vec<Sent>,
-    /// Packets to free, and when they were dropped.
+    /// Packets to free, with the times of their drops.
     pub dropped: Vec<(PktId, Time)>,
 }
 
-/// A port of any scheme and scheduler. A host that wraps ports finds its own again through [`Any`].
+/// A port of any scheme and scheduler. A host that wraps ports finds its own type again through
+/// [`Any`].
 pub trait Egress: Any + Send {
-    /// Does all that happens at the port up to `until`: offers the packets, which come in order of
-    /// time, and in between and after them takes every departure that starts no later. One call
-    /// does for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each.
-    /// Returns when the next departure would start, as [`next_start`](Self::next_start).
+    /// Handles all events at the port up to `until`: offers the packets, which must be in order of
+    /// time, and takes every departure that starts no later, between and after them. One call
+    /// replaces [`arrive`](Self::arrive) and [`drain`](Self::drain) for many packets. Returns the
+    /// start of the next departure, like [`next_start`](Self::next_start).
     fn serve(
         &mut self,
         offers: &[Offer],
@@ -78,12 +79,12 @@ pub trait Egress: Any + Send {
     /// Takes all departures that start no later than `until` into `out`.
     fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>);
 
-    /// When the next departure would start, or `None` if the port is empty. [`Time::MAX`] means
-    /// that all that waits is paused.
+    /// Start of the next departure, or `None` if the port is empty. [`Time::MAX`] means that all
+    /// waiting packets are paused.
     fn next_start(&self) -> Option<Time>;
 
-    /// Pauses these queues from `now` on and lets all others go on, see [`Port::pause`]. The host
-    /// first drains up to the present moment.
+    /// Pauses exactly these queues from `now` on and resumes all others, see [`Port::pause`]. The
+    /// host first drains up to the present moment.
     fn pause(&mut self, queues: QueueSet, now: Time);
 
     /// Bytes waiting in all queues.
@@ -92,36 +93,36 @@ pub trait Egress: Any + Send {
     /// Packets waiting in all queues.
     fn packets(&self) -> u32;
 
-    /// Whether a queue may hold packets of any class: all are then paused together, see
+    /// Whether a queue may hold packets of any class. If so, all queues are paused together, see
     /// [`Port::pause`].
     fn shares_queues(&self) -> bool;
 
-    /// All packets that wait, each with its queue, in no order. It is not meant to be asked often.
+    /// All waiting packets with their queues, unordered. Slow, not for frequent calls.
     fn waiting(&self) -> Vec<(PktId, QueueId)>;
 
     /// Number of queues.
     fn queues(&self) -> u8;
 
-    /// The counters of `queue`, or `None` if there is no such queue.
+    /// Counters of `queue`, or `None` if the queue does not exist.
     fn queue_stats(&self, queue: QueueId) -> Option<QueueStats>;
 
-    /// The port's marks and drops by reason.
+    /// Marks and drops of the port by reason.
     fn stats(&self) -> &PortStats;
 
-    /// The queue that the newest dropped packet was meant for, see [`Port::last_drop`].
+    /// Queue that the newest dropped packet was meant for, see [`Port::last_drop`].
     fn last_drop(&self) -> Option<QueueId>;
 
-    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    /// Current marking threshold of `queue` in bytes, if the scheme has one.
     fn threshold(&self, queue: QueueId) -> Option<u32>;
 
-    /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
+    /// Estimated service rate of `queue`, if the scheme makes such an estimate.
     fn capacity(&self, queue: QueueId) -> Option<Rate>;
 
-    /// How many flows the scheme holds to be active at the port, if it counts them.
+    /// Number of active flows at the port, if the scheme counts them.
     fn active_flows(&self) -> Option<u32>;
 
-    /// How full the shared pool may be without any effect on the scheme, see
-    /// [`Marker::ignores_pool_below`]: all ones if the scheme does not read it.
+    /// Pool length below which the scheme ignores the pool, see [`Marker::ignores_pool_below`]:
+    /// `u32::MAX` if the scheme does not read it.
     fn ignores_pool_below(&self) -> u32;
 }
 
@@ -189,8 +190,8 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         buffer: &mut AnyBuffer,
         served: &mut Served,
     ) -> Option<Time> {
-        // The commonest buffer gets code of its own: choosing it again for every packet would cost
-        // as much as all else that it does.
+        // The most common buffer has code of its own: selecting it again for every packet would
+        // cost as much as the rest of its work.
         if let AnyBuffer::PerPort(all) = buffer
             && let Some(mut own) = all.account(self.id.index())
         {
@@ -284,12 +285,9 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
-    /// Compiled into both of its callers: a call would cost a packet a tenth of its instructions.
+    /// Inlined into both of its callers: a call would cost a packet a tenth of its instructions.
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "two callers make it too long for the compiler's taste"
-    )]
+    #[expect(clippy::inline_always, reason = "with two callers the compiler would not inline it")]
     fn take_departures(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
         while let Some(start) = self.next_start()
             && start <= until
@@ -300,7 +298,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 }
 
-/// What a host sees at a glance; the scheme and the scheduler are not shown.
+/// Summary of a port, without its scheme and scheduler.
 impl fmt::Debug for dyn Egress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Egress")
