@@ -1,4 +1,4 @@
-//! The one place that reads clocks and waits for them.
+//! The only place that reads clocks and waits for them.
 
 #![expect(clippy::disallowed_methods, reason = "a switch on real packets runs in real time")]
 
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tidegate_units::{Span, Time};
 
-/// Time since a moment, of a clock that never goes back.
+/// Time since a start, from a clock that never goes back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(Instant);
 
 impl Clock {
-    /// A clock that begins now.
+    /// Starts a clock.
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
@@ -24,35 +24,35 @@ impl Clock {
         Time::from_ns(elapsed.as_nanos() as u64)
     }
 
-    /// Sleeps until then; not at all if that is past.
+    /// Sleeps until `at`, or not at all if it is past.
     pub(crate) fn sleep_until(&self, at: Time) {
         thread::sleep(Duration::from_nanos((at - self.now()).as_ns()));
     }
 }
 
-/// Whether a clock has come so far that times would soon no longer fit: picoseconds last for 213
-/// days.
+/// Whether the clock has advanced so far that times will soon no longer fit: picoseconds last for
+/// 213 days.
 pub(crate) fn is_worn(now: Time) -> bool {
     now >= Time::ZERO + LIFETIME
 }
 
-/// How long a clock is used, with a week to spare.
+/// Time for which a clock may be used, with a week to spare.
 const LIFETIME: Span = Span::from_secs(206 * 24 * 3600);
 
-/// How long ago a moment was that the kernel stamped, in nanoseconds since 1970. That clock may be
-/// set in between: what would be in the future is now, and what is long ago was a second ago.
+/// Age of a moment stamped by the kernel, in nanoseconds since 1970. That clock may be set
+/// meanwhile: a future stamp counts as now, and a very old one as a second ago.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since(u64);
 
 impl Since {
-    /// Reads the clock that the kernel stamps with.
+    /// Reads the clock that the kernel uses for stamps.
     #[inline]
     pub(crate) fn now() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self(now.map_or(0, |now| now.as_nanos() as u64))
     }
 
-    /// How long after this moment a later one was that the kernel stamped.
+    /// Time from this moment to a later kernel stamp.
     pub(crate) const fn until(self, stamp: u64) -> Span {
         Span::from_ns(stamp.saturating_sub(self.0))
     }

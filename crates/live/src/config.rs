@@ -1,76 +1,76 @@
-//! The configuration of a switch.
+//! Configuration of a switch.
 
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Rate, Size, Span, choices, settings};
 
-/// A switch: what all of its ports do, and the ports.
+/// A switch: settings of all ports, and the ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Which packets are marked.
+    /// Marking scheme: which packets are marked.
     pub marking: mark::Config,
-    /// Which packet leaves next.
+    /// Scheduler: which packet leaves next.
     pub scheduling: sched::Config,
-    /// Which packets are stored: one buffer for the whole switch.
+    /// Buffer of the whole switch: which packets are stored.
     pub buffer: buffer::Config,
-    /// Which queue a packet waits in.
+    /// Classification: which queue a packet waits in.
     pub dscp: classify::Config,
-    /// Everything else.
+    /// Other options.
     pub options: Options,
-    /// The ports, numbered from 0 in this order.
+    /// Ports, numbered from 0 in this order.
     pub ports: Vec<PortSettings>,
 }
 
 settings! {
-    /// A port: the interface it is and the speed of its wire.
+    /// A port: its interface and the rate of its wire.
     pub struct PortSettings {
-        /// The name of the interface.
+        /// Name of the interface.
         pub interface: String = String::new(),
-        /// The speed at which packets leave.
+        /// Rate at which packets leave.
         pub rate: Rate = Rate::from_gbps(1),
-        /// How frames get in and out.
+        /// Device type, by which frames get in and out.
         pub device: DeviceKind = DeviceKind::PacketSocket,
-        /// The speed at which frames come in from the host, where its cable is imitated.
+        /// Rate at which frames arrive from the host, if its cable is emulated.
         pub uplink: Option<Rate> = None,
-        /// How long frames travel from the host to the switch besides what they really take.
+        /// Emulated delay from the host to the switch, in addition to the real one.
         pub delay: Span = Span::ZERO,
-        /// The most stations behind the port. Frames of others are dropped.
+        /// Most stations behind the port. Frames from other stations are dropped.
         pub stations: Option<u32> = None,
     }
 }
 
 impl PortSettings {
-    /// An existing interface, as it is.
+    /// An existing interface, with defaults otherwise.
     pub fn new(interface: impl Into<String>, rate: Rate) -> Self {
         Self { interface: interface.into(), rate, ..Self::default() }
     }
 }
 
 choices! {
-    /// How frames get in and out.
+    /// Device type, by which frames get in and out.
     pub enum DeviceKind {
         /// An existing interface, over a packet socket.
         PacketSocket = "packet-socket",
-        /// A TAP interface, which is made if there is none of the name.
+        /// A TAP interface, created if none with the name exists.
         Tap = "tap",
     }
 }
 
 choices! {
-    /// What the bytes of a packet are, for queues, thresholds and the wire.
+    /// Definition of a packet's bytes, for queues, thresholds and the wire.
     pub enum Count {
-        /// The frame with its addresses and type, as a capture shows it.
+        /// The frame with its addresses and type, as shown by a capture.
         Frame = "frame",
-        /// What is behind addresses and type: 1500 for the longest IP packet.
+        /// The payload of the frame without addresses and type: 1500 for the longest IP packet.
         Ip = "ip",
-        /// What the frame takes of an Ethernet wire: padded to 60 bytes, with checksum, preamble
-        /// and gap, as in TCN's prototype. A 1500-byte IP packet counts 1538.
+        /// The bytes on an Ethernet wire: padded to 60 bytes, with checksum, preamble and gap, as
+        /// in TCN's prototype. A 1500-byte IP packet counts 1538.
         Wire = "wire",
     }
 }
 
 impl Count {
-    /// The bytes of a frame of `len` bytes without checksum.
+    /// Counted bytes of a frame of `len` bytes without checksum.
     #[inline]
     pub const fn bytes(self, len: usize) -> u32 {
         // Frames are shorter than 2^16 bytes.
@@ -87,82 +87,83 @@ impl Count {
 }
 
 choices! {
-    /// What the loop does while there is nothing to do.
+    /// Behaviour of the loop while there is nothing to do.
     pub enum Wait {
-        /// Sleeps until a frame comes or shortly before a packet is due, then spins.
+        /// Sleeps until a frame arrives or shortly before a packet is due, then spins.
         Sleep = "sleep",
-        /// Spins all the time: the shortest wait for a frame, and a whole core.
+        /// Spins all the time: the shortest delay for a frame, at the cost of a whole core.
         Spin = "spin",
     }
 }
 
 choices! {
-    /// What happens to a frame whose sender left its checksum to hardware that is not there.
+    /// Treatment of a frame whose sender left its checksum to hardware that is not there.
     pub enum Checksums {
-        /// The checksum of its TCP or UDP is computed.
+        /// Compute the checksum of its TCP or UDP header.
         Finish = "finish",
-        /// It is passed on as it is, and its receiver drops it.
+        /// Forward it unchanged; its receiver drops it.
         Pass = "pass",
     }
 }
 
 choices! {
-    /// What is done about a loop: a frame of the switch that comes back to it.
+    /// Reaction to a loop: a frame of the switch that comes back to it.
     pub enum OnLoop {
-        /// Loops are not looked for.
+        /// Do not look for loops.
         Ignore = "ignore",
-        /// They are reported.
+        /// Report loops.
         Report = "report",
-        /// The later of the two ports is blocked, until the loop is gone.
+        /// Block the later of the two ports, until the loop is gone.
         Block = "block",
     }
 }
 
 settings! {
-    /// The options of a switch besides its scheme, scheduler, buffer and ports.
+    /// Options of a switch besides its scheme, scheduler, buffer and ports.
     pub struct Options {
-        /// What happens to packets that should be marked and cannot be.
+        /// Treatment of packets that should be marked and cannot be.
         pub non_ect: NonEct = NonEct::Pass,
-        /// What the bytes of a packet are.
+        /// Definition of a packet's bytes.
         pub count: Count = Count::Wire,
-        /// How much of its own lateness a port makes good by sending faster.
+        /// Lateness that a port makes up for by sending faster.
         pub catch_up: Span = Span::from_ms(1),
-        /// How many stations are remembered, rounded up to a power of two.
+        /// Number of stations in the table, rounded up to a power of two.
         pub addresses: u32 = 8_192,
-        /// How long a silent station is remembered: 300 s (IEEE 802.1D, table 7-5).
+        /// Time for which a silent station is remembered: 300 s (IEEE 802.1D, table 7-5).
         pub ageing: Span = Span::from_secs(300),
-        /// How many frames can wait in the whole switch, whatever its buffer allows.
+        /// Most frames waiting in the whole switch, in addition to the limit of its buffer.
         pub frames: u32 = 16_384,
-        /// The longest frame in bytes. With what the kernel adds, the default fills 2 KiB.
+        /// Longest frame in bytes. With the kernel's overhead, the default fills 2 KiB.
         pub frame_size: u32 = 1_920,
-        /// Frames that the kernel may put down before the switch looks at them, for each port.
+        /// Frames that the kernel may store before the switch reads them, for each port.
         pub ring: u32 = 2_048,
-        /// What the loop does while there is nothing to do.
+        /// Behaviour of the loop while there is nothing to do.
         pub wait: Wait = Wait::Sleep,
-        /// What happens to a frame whose sender left its checksum to hardware that is not there.
+        /// Treatment of a frame whose sender left its checksum to hardware that is not there.
         pub checksums: Checksums = Checksums::Pass,
-        /// The seed of schemes that draw at random.
+        /// Seed of schemes that draw at random.
         pub seed: u64 = 1,
-        /// The most broadcasts that a port takes in a second, or `none` for any number. More than
-        /// hosts send by far.
+        /// Most broadcasts that a port accepts per second, or `none` for no limit. The default is
+        /// far above the traffic of hosts.
         pub broadcast_limit: Option<u32> = Some(2_000),
-        /// The same for multicast.
+        /// Most multicasts that a port accepts per second, or `none`.
         pub multicast_limit: Option<u32> = Some(20_000),
-        /// The same for frames to stations that are not known. More than 1 Gb/s has of full frames.
+        /// Most frames to unknown stations that a port accepts per second, or `none`. The default
+        /// is above the full frames of 1 Gb/s.
         pub unknown_limit: Option<u32> = Some(100_000),
-        /// What is done about a loop.
+        /// Reaction to a loop.
         pub on_loop: OnLoop = OnLoop::Report,
-        /// How often each port sends a frame that finds loops.
+        /// Interval between a port's frames that detect loops.
         pub probe_every: Span = Span::from_secs(2),
     }
 }
 
 impl Config {
-    /// TCN with the threshold of its testbed over one queue and 96 KB for each port, without ports.
+    /// TCN with the threshold of its testbed over one queue and 96 KB per port, without ports.
     pub fn new() -> Self {
         let mut marking = mark::Config::named("tcn").expect("there is such a scheme");
         let mut buffer = buffer::Config::named("per-port").expect("there is such a buffer");
-        // TCN, section 6.1: 256 µs at 1 Gb/s; its switch has 96 KB for each port.
+        // TCN, section 6.1: 256 µs at 1 Gb/s; its switch has 96 KB per port.
         marking.set("threshold", "256us").expect("a time");
         buffer.set("limit", "96KB").expect("a size");
         Self {
@@ -175,8 +176,8 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot be opened, before anything is: the interfaces of a switch that runs on
-    /// the frames of a machine, and the memory they take.
+    /// Refuses settings that cannot be opened, before anything is opened: the interfaces of a
+    /// switch that uses a machine's frames, and the memory that they take.
     pub(crate) fn check_interfaces(&self) -> Result<(), ConfigError> {
         self.check()?;
         for (number, port) in self.ports.iter().enumerate() {
@@ -204,7 +205,7 @@ impl Config {
         check_marking(&self.marking)
     }
 
-    /// What can run and may not do what was meant.
+    /// Warnings about settings that can run but may not have the intended effect.
     pub fn warnings(&self) -> Vec<String> {
         let options = &self.options;
         let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
@@ -225,13 +226,13 @@ impl Config {
         )]
     }
 
-    /// How many bytes the buffer lets wait in the whole switch; `None` for any number.
+    /// Bytes that the buffer allows to wait in the whole switch; `None` for any number.
     fn most_bytes(&self) -> Option<u64> {
         let ports = self.ports.len() as u64;
         let most = match &self.buffer {
             buffer::Config::PerPort(config) => match config.limit {
                 Size::Bytes(limit) => limit.0,
-                // One that is counted in packets holds as many frames as it says.
+                // A limit in packets is a limit in frames.
                 Size::Packets(limit) => {
                     u64::from(limit) * u64::from(self.options.count.bytes(FULL_FRAME))
                 }
@@ -265,13 +266,13 @@ impl Config {
         Some(most)
     }
 
-    /// The queues of a port.
+    /// Queues of a port.
     fn queues(&self) -> u64 {
         let scheduler = self.scheduling.build();
         scheduler.map_or(1, |scheduler| scheduler.queues().into())
     }
 
-    /// Refuses what no live switch can do.
+    /// Refuses settings that no live switch supports.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if let buffer::Config::Pfc(_) | buffer::Config::PfcOver(_) = self.buffer {
             let allowed = "a buffer that sends no pause frames";
@@ -284,7 +285,7 @@ impl Config {
         for (field, span) in
             [("ageing", self.options.ageing), ("probe_every", self.options.probe_every)]
         {
-            // Stations and loops are looked after ten times a second.
+            // Stations and loops are checked ten times a second.
             if span < Span::from_ms(100) {
                 return Err(ConfigError::out_of_range(field, span, "100ms or more"));
             }
@@ -299,13 +300,14 @@ impl Default for Config {
     }
 }
 
-/// An interface that is a port already.
+/// Error: an interface is already another port.
 pub(crate) fn another_ports(interface: &str) -> ConfigError {
     let allowed = "an interface that is not another port's";
     ConfigError::out_of_range("interface", interface, allowed)
 }
 
-/// Refuses a threshold of zero, or an RTT from which one follows: it marks whatever comes.
+/// Refuses a threshold of zero, or an RTT of zero from which one is derived: it would mark every
+/// packet.
 fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
     if let mark::Config::Or(pair) = marking {
         check_marking(&pair.0)?;
@@ -315,7 +317,7 @@ fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
     let names = || marking.fields().iter().map(|field| field.name);
     let follows = |name: &str| match value(name).as_str() {
         "none" => MARK_ABOVE.contains(&name),
-        // A list of none.
+        // An empty list.
         "" => name == "thresholds",
         _ => false,
     };
@@ -331,7 +333,7 @@ fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What schemes mark above.
+/// Settings above which schemes mark.
 const MARK_ABOVE: [&str; 8] = [
     "ins_target",
     "pool_threshold",
@@ -343,10 +345,10 @@ const MARK_ABOVE: [&str; 8] = [
     "thresholds",
 ];
 
-/// What that follows from where it is not given.
+/// Settings from which a threshold is derived.
 const DERIVED_FROM: [&str; 3] = ["lambda", "mean_rtt", "rtt"];
 
-/// Whether the text of an amount, such as `0us`, is that of nothing.
+/// Whether the text of an amount, such as `0us`, means zero.
 fn is_zero(text: &str) -> bool {
     let text = text.trim();
     let rest = text.trim_start_matches(['0', '.']);
@@ -355,13 +357,13 @@ fn is_zero(text: &str) -> bool {
 
 const MAX_PORTS: usize = 256;
 
-/// Frames in the ring of a port.
+/// Most frames in the ring of a port.
 const MAX_RING: u32 = 1 << 16;
 
-/// Bytes of all rings together: 1 GiB, which the kernel takes at once and never swaps.
+/// Most bytes of all rings together: 1 GiB, which the kernel allocates at once and never swaps.
 const MAX_RINGS: u64 = 1 << 30;
 
-/// The longest frame of an IP packet of 1500 bytes, without checksum.
+/// Longest frame of an IP packet of 1500 bytes, without checksum.
 const FULL_FRAME: usize = 1_514;
 
 #[cfg(test)]
@@ -377,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_run_is_refused() {
+    fn impossible_settings_are_refused() {
         let mut config = Config::new();
         assert!(config.check().unwrap_err().to_string().starts_with("port = 0"));
         config.ports.push(PortSettings::new("a", Rate::from_gbps(1)));
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
+    fn interfaces_are_checked_before_memory_is_allocated() {
         type Change = fn(&mut Config);
         let cases: [(Change, &str); 15] = [
             (|config| config.ports[1].interface = "a".into(), "interface = a"),
@@ -462,7 +464,7 @@ mod tests {
             (|config| config.options.probe_every = Span::ZERO, "probe_every = 0"),
         ];
         assert!(two_ports().check_interfaces().is_ok());
-        // What is not used is not looked at.
+        // Unused settings are not checked.
         let mut unused = two_ports();
         unused.marking.set("rtt", "0us").unwrap();
         assert!(unused.check_interfaces().is_ok());
@@ -475,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn only_nothing_is_zero() {
+    fn only_zero_amounts_are_zero() {
         let texts = ["0us", " 0pkts", "0.0B", "0.5us", "10ns", "none", "", "0"];
         let expected = [true, true, true, false, false, false, false, true];
         assert_eq!(texts.map(is_zero), expected);
@@ -490,7 +492,7 @@ mod tests {
         assert!(warnings[0].contains("allows 26007 frames"), "{warnings:?}");
         config.options.frames = 26_007;
         assert_eq!(config.warnings(), Vec::<String>::new());
-        // A limit for all queues is that of each.
+        // A limit for all queues applies to each.
         config.options.frames = 1_000;
         config.buffer = buffer::Config::named("per-queue").unwrap();
         assert_eq!(config.warnings(), Vec::<String>::new());
@@ -500,7 +502,7 @@ mod tests {
         assert!(warnings[0].contains("allows 1170 frames"), "{warnings:?}");
         config.buffer.set("port_limit", "300KB").unwrap();
         assert_eq!(config.warnings(), Vec::<String>::new());
-        // 3 MiB for each eight ports, and 128 KiB for each.
+        // 3 MiB for eight ports, and 128 KiB for each.
         config.buffer = buffer::Config::named("dynamic-threshold").unwrap();
         config.ports = vec![config.ports[0].clone(); 64];
         let warnings = config.warnings();

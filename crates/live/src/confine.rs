@@ -1,21 +1,21 @@
-//! What a process keeps once its switch is open: its sockets, and little else.
+//! Confinement of a process once its switch is open: it keeps its sockets, and little else.
 //!
-//! [`confine`] is for a whole process, all of whose threads it binds. A thread alone gives its
-//! capabilities up with [`drop_privileges`](crate::drop_privileges).
+//! [`confine`] applies to a whole process with all its threads. A single thread gives up its
+//! capabilities with [`drop_privileges`](crate::drop_privileges).
 
 use std::io;
 
 use crate::error::Error;
 use crate::sys::{filter, process, user};
 
-/// What a process is left with.
+/// Rights that a process keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
-    /// The user to become; `None` to stay who it is.
+    /// User to become; `None` to keep the current user.
     pub user: Option<User>,
-    /// Whether the system refuses every call that a running switch does not make.
+    /// Whether to filter system calls to those that a running switch makes.
     pub is_filtered: bool,
-    /// Whether a crash may write the memory, packets among it, to a file.
+    /// Whether a crash may write the memory, which contains packets, to a file.
     pub dumps_core: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct User {
 }
 
 impl User {
-    /// The user of this name or number.
+    /// The user with this name or number.
     pub fn find(name: &str) -> Result<Self, Error> {
         let found = user::find(name);
         let found =
@@ -35,7 +35,7 @@ impl User {
         if let Some((uid, gid)) = found {
             return Ok(Self { uid, gid });
         }
-        // To the kernel the largest number means: whoever the process is.
+        // To the kernel the largest number means the current user.
         let number = name.parse().ok().filter(|&number| number != u32::MAX);
         let number = number.ok_or_else(|| {
             let why =
@@ -48,12 +48,12 @@ impl User {
         Ok(Self { uid: number, gid: number })
     }
 
-    /// The user without rights of its own, `nobody`.
+    /// The user `nobody`, without rights of its own.
     pub fn nobody() -> Self {
         Self::find("nobody").unwrap_or(Self { uid: 65_534, gid: 65_534 })
     }
 
-    /// Whether it is the one that may do everything.
+    /// Whether this is root.
     pub const fn is_root(self) -> bool {
         self.uid == 0
     }
@@ -66,22 +66,22 @@ impl User {
 }
 
 impl Default for Confinement {
-    /// As little as a switch needs, as whoever runs it.
+    /// Minimal rights for a switch, as the current user.
     fn default() -> Self {
         Self { user: None, is_filtered: true, dumps_core: false }
     }
 }
 
-/// Gives up, for good and for all threads, what is not in `confinement`. Open sockets and files
-/// stay. No thread may have given up its own capabilities before: it could not become the user that
-/// the others become, and the process would end.
+/// Gives up, permanently and for all threads, all rights that are not in `confinement`. Open
+/// sockets and files stay. No thread may have given up its own capabilities before: it could not
+/// become the new user with the others, and the process would end.
 pub fn confine(confinement: &Confinement) -> Result<(), Error> {
     if let Some(User { uid, gid }) = confinement.user {
         let action = format!("become user {uid}");
         let became = process::become_user(uid, gid);
         became.map_err(|(error, capability)| Error::system(action, capability)(error))?;
     }
-    // Becoming another user decides about it too, as the system is configured, so this comes later.
+    // Comes after the change of user, which resets this depending on the system's configuration.
     let decided = process::decide_core_dumps(confinement.dumps_core);
     decided.map_err(Error::system("turn core dumps on or off", "no capability"))?;
     let dropped = process::drop_capabilities();
@@ -93,8 +93,8 @@ pub fn confine(confinement: &Confinement) -> Result<(), Error> {
     Ok(())
 }
 
-/// The same where nobody was named to become: a process that may not become another user, such as
-/// root in a container, stays who it is, without capabilities, and this returns why.
+/// Like [`confine`], for a process without a configured user. If it may not change its user, such
+/// as root in a container, it keeps its user without capabilities, and this returns the reason.
 pub fn confine_as_may_be(confinement: &Confinement) -> Result<Option<Error>, Error> {
     let Err(why) = confine(confinement) else {
         return Ok(None);
@@ -122,7 +122,7 @@ mod tests {
             "{error}"
         );
         assert!(User::find("no\0user").is_err());
-        // The kernel takes this number for who the process is: it would stay root.
+        // The kernel takes this number for the current user: the process would stay root.
         assert!(User::find("4294967295").is_err());
     }
 }

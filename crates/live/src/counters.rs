@@ -1,7 +1,7 @@
-//! What a switch has done, by port and queue.
+//! Counters of a switch, by port and queue.
 //!
-//! Of all ports together, what came in and what flooding and probes added is what went out, was
-//! dropped, was filtered or is held: [`Counters::imbalance`].
+//! Over all ports, frames that came in, plus frames added by flooding and probes, equal frames that
+//! went out, were dropped, were filtered or are held: [`Counters::imbalance`].
 
 use std::collections::BTreeMap;
 
@@ -9,54 +9,55 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use tidegate_units::Span;
 
-/// A switch at a moment.
+/// Counters of a switch at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counters {
-    /// Since the switch was made, in nanoseconds.
+    /// Time since the switch was created, in nanoseconds.
     pub uptime_ns: u64,
-    /// By port.
+    /// Counters by port.
     pub ports: Vec<PortCounters>,
-    /// Stations seen lately.
+    /// Stations seen within the ageing time.
     pub stations: u64,
-    /// Stations that gave up their place in the table to another: they are flooded for until they
-    /// speak again.
+    /// Stations that lost their entry in the table to another: frames for them are flooded until
+    /// they send again.
     pub evicted: u64,
-    /// Stations that were seen at another port than before: some move, many are a loop.
+    /// Stations seen at a different port than before: a few moves are normal, many indicate a loop.
     pub moved: u64,
 }
 
-/// A port at a moment. What came in is counted where it came in, all else where it went.
+/// Counters of a port at one moment. Received frames count at the port where they came in, all
+/// others at the port where they went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PortCounters {
-    /// The interface.
+    /// Name of the interface.
     pub interface: String,
     /// Whether frames can leave.
     pub is_up: bool,
     /// Whether the port is blocked because of a loop.
     pub is_blocked: bool,
-    /// Whether a probe that this port sent came back lately, or another came back at it.
+    /// Whether a probe sent by this port came back recently, or another probe came back here.
     pub is_looping: bool,
-    /// For how long the interface has taken no frame though some should leave, in nanoseconds: zero
-    /// as soon as it takes one.
+    /// Time for which the interface has accepted no frame although some are due, in nanoseconds:
+    /// zero as soon as it accepts one.
     pub stalled_ns: u64,
     /// Stations at this port.
     pub stations: u64,
-    /// Frames that came in.
+    /// Frames received.
     pub received: Amount,
-    /// Frames that went out.
+    /// Frames sent.
     pub sent: Amount,
-    /// Frames of the switch's own among them, which find loops.
+    /// Probes of the switch that detect loops, included in the sent frames.
     pub probes: u64,
-    /// Such frames that came back here: there is a loop.
+    /// Probes that came back here: there is a loop.
     pub loops: u64,
-    /// Frames that went out with a mark from this switch.
+    /// Frames sent with a mark from this switch.
     pub marked: u64,
-    /// Marks by the rule that asked for them; only rules that did.
+    /// Marks by rule; only rules that occurred.
     pub marks: BTreeMap<&'static str, u64>,
-    /// Copies made of frames that came in here, because their station was not known.
+    /// Copies of frames received here, made because their station was unknown.
     pub flooded: u64,
-    /// Frames that came in here and belong nowhere else: for a station on this port, or for the
-    /// switch itself.
+    /// Frames received here that need no forwarding: for a station at this port, or for the switch
+    /// itself.
     pub filtered: u64,
     /// Frames dropped, by reason; only reasons that occurred.
     pub drops: BTreeMap<&'static str, u64>,
@@ -64,29 +65,29 @@ pub struct PortCounters {
     pub missed: u64,
     /// Frames whose sender left the checksum to its hardware: offloading should be off.
     pub unfinished: u64,
-    /// Those of them whose checksum was computed here.
+    /// Unfinished frames whose checksum was computed here.
     pub finished: u64,
-    /// Frames that wait, those handed to the kernel among them.
+    /// Frames waiting, including frames handed to the kernel.
     pub held: u64,
-    /// Time in which packets waited and the wire was idle, beyond what was caught up, in
+    /// Time in which packets waited and the wire was idle, beyond the time caught up, in
     /// nanoseconds.
     pub lost_ns: u64,
-    /// How late packets left the port.
+    /// Lateness of packets leaving the port.
     pub lateness: Quantiles,
-    /// By queue.
+    /// Counters by queue.
     pub queues: Vec<QueueCounters>,
 }
 
-/// A queue at a moment.
+/// Counters of a queue at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct QueueCounters {
-    /// What was admitted.
+    /// Packets admitted.
     pub enqueued: Amount,
-    /// What left.
+    /// Packets that left.
     pub dequeued: Amount,
-    /// What waits.
+    /// Packets waiting.
     pub held: Amount,
-    /// How long packets waited.
+    /// Sojourn times of packets.
     pub sojourn: Quantiles,
 }
 
@@ -95,8 +96,8 @@ pub struct QueueCounters {
 pub struct Amount {
     /// Frames.
     pub packets: u64,
-    /// Their bytes: of the frame where it came in and went out, as [`Count`](crate::config::Count)
-    /// has it in queues.
+    /// Bytes: of the frame at input and output, as defined by [`Count`](crate::config::Count) in
+    /// queues.
     pub bytes: u64,
 }
 
@@ -108,23 +109,23 @@ impl Amount {
     }
 }
 
-/// Some quantiles of times, in nanoseconds, each no more than 1 % too high.
+/// Quantiles of times in nanoseconds, each at most 1 % too high.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quantiles {
-    /// How many there were.
+    /// Number of times.
     pub count: u64,
-    /// Half are no longer.
+    /// Median.
     pub p50_ns: u64,
-    /// All but 1 % are no longer.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// All but 0.1 % are no longer.
+    /// 99.9th percentile.
     pub p999_ns: u64,
-    /// The longest.
+    /// Maximum.
     pub max_ns: u64,
 }
 
 impl Counters {
-    /// Frames that appeared less those that disappeared: zero, or there is an error.
+    /// Frames that appeared minus frames that disappeared; nonzero is an error.
     pub fn imbalance(&self) -> i128 {
         let sum = |of: fn(&PortCounters) -> u64| self.ports.iter().map(|p| i128::from(of(p))).sum();
         let inward: i128 = sum(|port| port.received.packets + port.flooded + port.probes);
@@ -135,42 +136,42 @@ impl Counters {
 }
 
 impl PortCounters {
-    /// Frames dropped, whatever the reason.
+    /// Frames dropped for any reason.
     pub fn dropped(&self) -> u64 {
         self.drops.values().sum()
     }
 }
 
-/// Why the switch itself lost a frame; a port has [reasons](tidegate_dataplane::DropReason) of its
-/// own.
+/// Reason for which the switch itself lost a frame; a port has
+/// [reasons](tidegate_dataplane::DropReason) of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Loss {
-    /// Came in at a port that is blocked because of a loop.
+    /// The frame arrived at a port that is blocked because of a loop.
     Blocked,
-    /// More broadcasts than the port may take.
+    /// More broadcasts than the port accepts.
     BroadcastStorm,
-    /// The link of the port it should leave by is down.
+    /// The link of the egress port is down.
     LinkDown,
-    /// More frames that may go round than a port in a loop may take, or one that came back.
+    /// In a loop: more circulating frames than a port accepts, or a frame that came back.
     LoopStorm,
-    /// More multicasts than the port may take.
+    /// More multicasts than the port accepts.
     MulticastStorm,
-    /// The interface, or what is behind it, had no room for it, as often as it was tried.
+    /// The interface, or the device behind it, had no room for it after all attempts.
     NoBuffer,
-    /// All places for frames are taken that its port may have.
+    /// All slots for frames that its port may use are taken.
     NoMemory,
-    /// Longer than a place for a frame.
+    /// The frame is longer than a slot.
     Oversized,
-    /// The device will never take it.
+    /// The device will never accept it.
     Refused,
-    /// Too short for addresses and a type.
+    /// The frame is too short for addresses and a type.
     Runt,
-    /// The interface has taken nothing for so long that it was given up.
+    /// The interface has accepted nothing for so long that the frame was given up.
     Stalled,
-    /// From one station more than the port may have.
+    /// The frame came from a station beyond the port's limit.
     StationLimit,
-    /// More frames to unknown stations than the port may take.
+    /// More frames to unknown stations than the port accepts.
     UnknownStorm,
 }
 
@@ -210,18 +211,18 @@ impl Loss {
     }
 }
 
-/// How a port has kept its pace since it was asked last.
+/// Pace of a port since the last call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
-    /// Frames that went out, since the switch was made.
+    /// Frames sent since the switch was created.
     pub(crate) sent: u64,
-    /// Wire time lost, since the switch was made.
+    /// Wire time lost since the switch was created.
     pub(crate) lost: Span,
-    /// How late packets left.
+    /// Lateness of packets.
     pub(crate) lateness: Quantiles,
 }
 
-/// Times as they come, without allocation.
+/// A histogram of times that does not allocate.
 #[derive(Clone, Debug)]
 pub(crate) struct Times(Histogram<u64>);
 
@@ -236,7 +237,7 @@ impl Times {
         self.0.saturating_record(time.as_ns());
     }
 
-    /// The quantiles so far; what comes later is counted from here on.
+    /// Returns the quantiles so far and restarts the count.
     pub(crate) fn take(&mut self) -> Quantiles {
         let quantiles = self.quantiles();
         self.0.reset();
@@ -248,7 +249,7 @@ impl Times {
         if count == 0 {
             return Quantiles::default();
         }
-        // One pass for all three: a switch that looks at its counters forwards nothing meanwhile.
+        // One pass for all three quantiles: a switch forwards nothing while it reads its counters.
         let ranks = [(1, 2), (99, 100), (999, 1_000)];
         let ranks = ranks.map(|(part, whole): (u128, u128)| {
             // At most `count`.
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_within_one_per_cent() {
+    fn quantiles_are_within_one_percent() {
         let mut times = Times::new();
         assert_eq!(times.quantiles(), Quantiles::default());
         for us in 1..=1_000 {

@@ -1,10 +1,10 @@
-//! What can go wrong outside of the switch.
+//! Errors outside of the switch itself.
 
 use std::io;
 
 use tidegate_units::ConfigError;
 
-/// Why a switch cannot run.
+/// Reason why a switch cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,12 +14,12 @@ pub enum Error {
     /// A call to the system failed.
     #[error("cannot {action}: {error}")]
     System {
-        /// What was to be done.
+        /// The attempted action.
         action: String,
-        /// What the system said.
+        /// Error returned by the system.
         error: io::Error,
     },
-    /// The switch has run for as long as its clock lasts.
+    /// The switch has run to the end of its clock's range.
     #[error(
         "the switch has run for 206 days, as long as its clock of picoseconds is good for\n\
          hint: start it again; in a unit of systemd, Restart=on-failure does"
@@ -32,15 +32,15 @@ pub enum Error {
         .capability.to_lowercase()
     )]
     Privilege {
-        /// What was to be done.
+        /// The attempted action.
         action: String,
-        /// The capability that allows it.
+        /// Capability that allows it.
         capability: &'static str,
     },
 }
 
 impl Error {
-    /// An error of the system while doing `action`, which may need `capability`.
+    /// Error of the system during `action`, which may need `capability`.
     pub(crate) fn system(
         action: impl Into<String>,
         capability: &'static str,
@@ -55,7 +55,7 @@ impl Error {
         }
     }
 
-    /// Whether it is for want of a privilege.
+    /// Whether a missing privilege is the cause.
     pub const fn is_privilege(&self) -> bool {
         matches!(self, Self::Privilege { .. })
     }

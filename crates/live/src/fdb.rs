@@ -1,13 +1,13 @@
-//! Where stations are: learned from the sources of frames, forgotten after a while.
+//! Locations of stations: learned from the sources of frames, forgotten after a while.
 //!
-//! A table of fixed size, in sets of four entries that fill a cache line. Who shares a set depends
-//! on a key that is drawn when the table is made, so that nobody can choose addresses that meet in
-//! one. A station that finds its set full takes the place of another: of the port that has most
-//! entries there, its own port first, the one seen longest ago. So a stranger who makes up
-//! addresses pushes out mostly those that he made up before.
+//! A table of fixed size, in sets of four entries that fill a cache line. The set of an address
+//! depends on a key drawn when the table is created, so that addresses cannot be chosen to collide.
+//! When a set is full, a new station evicts an entry of the port that holds most of the set, its
+//! own port first, and of those the one seen longest ago. So a host that forges addresses mostly
+//! evicts its own forgeries.
 //!
-//! The number of stations at a port can be limited. Those beyond are not learned, and the switch
-//! does not forward their frames.
+//! The number of stations at a port can be limited. Further stations are not learned, and the
+//! switch does not forward their frames.
 
 use std::cmp::Reverse;
 
@@ -24,14 +24,14 @@ pub struct Fdb {
     ports: Box<[Members]>,
     evicted: u64,
     moved: u64,
-    /// The set at which ageing goes on.
+    /// The next set to sweep.
     next_swept: usize,
 }
 
-/// What belongs to a port.
+/// Stations of a port.
 #[derive(Clone, Copy, Debug)]
 struct Members {
-    /// Entries, those among them that have aged and were not yet swept.
+    /// Number of entries, including aged ones that were not yet swept.
     stations: u32,
     limit: u32,
 }
@@ -42,30 +42,31 @@ struct Set([Entry; WAYS]);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The address in the low 48 bits, the port above. The address zero is nobody's: a free entry.
+    /// Address in the low 48 bits, port above. The address zero belongs to no station: a free
+    /// entry.
     station: u64,
     last_seen: Time,
 }
 
-/// Random words by place and value of an address's bytes: tabulation hashing.
+/// Random words by position and value of an address's bytes: tabulation hashing.
 type Tables = [[u32; 256]; 6];
 
 const WAYS: usize = 4;
 const FREE: Entry = Entry { station: 0, last_seen: Time::ZERO };
 const ADDRESS: u64 = (1 << 48) - 1;
 
-/// A port without a limit of its stations.
+/// Limit of a port without a limit of its stations.
 pub const NO_LIMIT: u32 = u32::MAX;
 
-/// A station is not learned because its port has as many as it may, or because it is at another
-/// port and this one has a limit.
+/// Error: a station is not learned because its port has reached its limit, or because it is at
+/// another port and this one has a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Fdb {
-    /// An empty table for `addresses` stations, rounded up to a power of two, each forgotten
-    /// `ageing` after it was last seen. `limits` are the most stations of each port; `key` is
-    /// better not known to anybody.
+    /// Creates an empty table for `addresses` stations, rounded up to a power of two, each
+    /// forgotten `ageing` after it was last seen. `limits` are the most stations of each port; keep
+    /// `key` secret.
     pub fn new(
         addresses: u32,
         ageing: Span,
@@ -94,7 +95,7 @@ impl Fdb {
         })
     }
 
-    /// A frame from `source` came in at `port`.
+    /// Learns the port of a frame's source.
     #[inline]
     pub fn learn(&mut self, source: Mac, port: PortId, now: Time) -> Result<(), TooMany> {
         let station = source.number() | u64::from(port.0) << 48;
@@ -102,7 +103,7 @@ impl Fdb {
         let entries = &mut self.sets[set].0;
         match entries.iter_mut().find(|entry| entry.station == station) {
             Some(entry) if source.number() != 0 => {
-                // Frames of several ports may be taken out of order.
+                // Frames of different ports may be read out of order.
                 entry.last_seen = entry.last_seen.max(now);
                 Ok(())
             }
@@ -110,7 +111,7 @@ impl Fdb {
         }
     }
 
-    /// The same for a station that was not at this port.
+    /// Learns a station that was not at this port.
     #[cold]
     fn learn_anew(
         &mut self,
@@ -124,7 +125,7 @@ impl Fdb {
         if is_nobodys && members.limit == NO_LIMIT {
             return Ok(());
         }
-        // Where stations are counted nobody comes in without being one.
+        // At a port with a limit, every sender must be a station.
         if is_nobodys || members.stations >= members.limit {
             return Err(TooMany);
         }
@@ -132,12 +133,12 @@ impl Fdb {
         let known = entries.iter().position(|entry| entry.is(source));
         let old = |entry: &Entry| entry.is_old(now, self.ageing);
         if let Some(way) = known.filter(|&way| !old(&entries[way])) {
-            // Nor does anybody take over a station from there.
+            // At a port with a limit, no station is taken over from another port.
             if members.limit != NO_LIMIT {
                 return Err(TooMany);
             }
-            // One that is there is not taken either, nor can it be kept from who has its address
-            // elsewhere: it is nowhere until one of them speaks again.
+            // A station is neither taken over nor kept from the owner of its address elsewhere: it
+            // has no location until one of them sends again.
             let holder = entries[way];
             if self.ports[holder.port().index()].limit != NO_LIMIT {
                 entries[way] = FREE;
@@ -162,14 +163,14 @@ impl Fdb {
         Ok(())
     }
 
-    /// An entry is no longer in the table.
+    /// Records that an entry left the table.
     fn leave(&mut self, entry: Entry) {
         if entry.station != 0 {
             self.ports[entry.port().index()].stations -= 1;
         }
     }
 
-    /// Where `station` is, if it was seen lately.
+    /// Port of `station`, if it was seen recently.
     #[inline]
     pub fn lookup(&self, station: Mac, now: Time) -> Option<PortId> {
         let entries = &self.sets[self.set(station)].0;
@@ -186,8 +187,7 @@ impl Fdb {
         self.ports[port.index()].stations = 0;
     }
 
-    /// Makes the places of aged stations free, in a part of the table: to be called some times a
-    /// second.
+    /// Frees entries of aged stations in a part of the table. Call it some times a second.
     pub fn sweep(&mut self, now: Time) {
         for _ in 0..SWEPT.min(self.sets.len()) {
             for way in 0..WAYS {
@@ -201,23 +201,23 @@ impl Fdb {
         }
     }
 
-    /// How many stations the table holds.
+    /// Number of stations in the table.
     pub fn stations(&self) -> u64 {
         let ports = self.ports.iter();
         ports.map(|members| u64::from(members.stations)).sum()
     }
 
-    /// How many of them are at `port`.
+    /// Number of stations at `port`.
     pub fn stations_at(&self, port: PortId) -> u64 {
         self.ports[port.index()].stations.into()
     }
 
-    /// How often a station took the place of another that had not aged.
+    /// Number of stations that replaced another one that had not aged.
     pub const fn evicted(&self) -> u64 {
         self.evicted
     }
 
-    /// How often a station was seen at another port than before.
+    /// Number of stations seen at a different port than before.
     pub const fn moved(&self) -> u64 {
         self.moved
     }
@@ -231,8 +231,8 @@ impl Fdb {
     }
 }
 
-/// Whose place a station at `port` takes in a full set: that of the port with most entries, of its
-/// own port if several have as many, and of those the one seen longest ago.
+/// Entry of a full set that a station at `port` replaces: of the port with most entries, of its own
+/// port in a tie, and of those the one seen longest ago.
 fn place_of_another(entries: &[Entry; WAYS], port: PortId) -> usize {
     let weight = |way: &usize| {
         let entry = &entries[*way];
@@ -253,7 +253,7 @@ impl Entry {
         PortId((self.station >> 48) as u16)
     }
 
-    /// Whether it is free to be used: never was, or not seen for too long.
+    /// Whether the entry may be reused: free, or not seen for too long.
     #[inline]
     fn is_old(&self, now: Time, ageing: Span) -> bool {
         self.station == 0 || now - self.last_seen > ageing
@@ -262,8 +262,8 @@ impl Entry {
 
 const MAX_ADDRESSES: u32 = 1 << 20;
 
-/// How many sets are swept at once: some tens of microseconds. At ten times a second the largest
-/// table is through in seven seconds.
+/// Sets swept at once: some tens of microseconds. At ten sweeps per second the largest table takes
+/// seven seconds.
 const SWEPT: usize = 4_096;
 
 #[cfg(test)]
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_speaks_last_has_a_place_in_a_full_table() {
+    fn the_newest_station_has_an_entry_in_a_full_table() {
         let mut fdb = table(64);
         for number in 0..10_000 {
             learn(&mut fdb, number, 1, Time::from_us(number));
@@ -317,7 +317,7 @@ mod tests {
         }
         assert_eq!(fdb.stations(), 64);
         assert_eq!(fdb.evicted(), 10_000 - 64);
-        // When all have aged there is room again.
+        // After all entries have aged there is room again.
         let later = Time::from_ms(10) + AGEING;
         fdb.sweep(later);
         assert_eq!(fdb.stations(), 0);
@@ -327,8 +327,8 @@ mod tests {
     }
 
     #[test]
-    fn made_up_addresses_at_one_port_push_out_no_station_that_speaks_at_another() {
-        // So many that every set is full of strangers again and again.
+    fn forged_addresses_at_one_port_do_not_evict_active_stations_at_another() {
+        // So many that every set is full of forged addresses again and again.
         let mut fdb = table(1_024);
         for station in 0..16 {
             learn(&mut fdb, station, (station % 4) as u16, Time::ZERO);
@@ -342,15 +342,15 @@ mod tests {
             let port = PortId((station % 4) as u16);
             assert_eq!(fdb.lookup(mac(station), now), Some(port), "{station}");
         }
-        // And a station that comes later finds a place at once.
+        // A station that comes later gets an entry at once.
         learn(&mut fdb, 17, 1, now);
         learn(&mut fdb, 200_000, 5, now);
         assert_eq!(fdb.lookup(mac(17), now), Some(PortId(1)));
     }
 
     #[test]
-    fn addresses_that_meet_in_one_table_do_not_in_another() {
-        // As many as fill the set of a station, found in a table of which the key is known.
+    fn addresses_that_collide_in_one_table_do_not_in_another() {
+        // As many as fill the set of a station, found in a table with a known key.
         let known = Fdb::new(8_192, AGEING, &[NO_LIMIT; 8], 1).unwrap();
         let meeting = (1..).map(mac).filter(|&mac| known.set(mac) == known.set(self::mac(0)));
         let meeting: Vec<Mac> = meeting.take(100).collect();
@@ -365,14 +365,14 @@ mod tests {
         for number in 0..1_000 {
             learn(&mut fdb, number, 1, Time::ZERO);
         }
-        // Of 2,048 sets, with half a station each on average, hardly any gets a fifth.
+        // Of 2,048 sets, with half a station each on average, hardly any gets a fifth station.
         assert!(fdb.evicted() < 3, "{}", fdb.evicted());
     }
 
     #[test]
-    fn a_port_has_no_more_stations_than_it_may() {
+    fn a_port_has_at_most_its_limit_of_stations() {
         let mut fdb = Fdb::new(64, AGEING, &[2, NO_LIMIT], 7).unwrap();
-        // A station of another port cannot be taken over, though there is room.
+        // A station of another port cannot be taken over, even if there is room.
         learn(&mut fdb, 4, 1, Time::ZERO);
         assert_eq!(fdb.learn(mac(4), PortId(0), Time::ZERO), Err(TooMany));
         assert_eq!(fdb.lookup(mac(4), Time::ZERO), Some(PortId(1)));
@@ -381,25 +381,26 @@ mod tests {
         assert_eq!(at_limited(2, Time::ZERO), Ok(()));
         assert_eq!(at_limited(3, Time::ZERO), Err(TooMany));
         assert_eq!(at_limited(1, Time::from_us(1)), Ok(()));
-        // One of its own that is heard elsewhere is nowhere, and then where it speaks next.
+        // One of its own stations that is heard elsewhere has no location, and then the one where
+        // it sends next.
         learn(&mut fdb, 2, 1, Time::from_us(2));
         assert_eq!(fdb.lookup(mac(2), Time::from_us(2)), None);
         assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [1, 1]);
         assert_eq!(fdb.moved(), 1);
         learn(&mut fdb, 2, 0, Time::from_us(3));
         assert_eq!(fdb.lookup(mac(2), Time::from_us(3)), Some(PortId(0)));
-        // So nobody is kept away for good by who was there first: the second frame has its place.
+        // So no station is kept away forever by an earlier one: its second frame gets an entry.
         learn(&mut fdb, 2, 1, Time::from_us(3));
         learn(&mut fdb, 2, 1, Time::from_us(3));
         assert_eq!(fdb.learn(mac(2), PortId(0), Time::from_us(3)), Err(TooMany));
         assert_eq!(fdb.lookup(mac(2), Time::from_us(3)), Some(PortId(1)));
         assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [1, 2]);
-        // One that ages makes room.
+        // A station that ages makes room.
         let later = Time::from_us(3) + AGEING;
         fdb.sweep(later);
         assert_eq!(fdb.learn(mac(5), PortId(0), later), Ok(()));
         assert_eq!(fdb.stations_at(PortId(0)), 1);
-        // So does one that was silent for so long elsewhere.
+        // So does a station that was silent that long elsewhere.
         let much_later = later + AGEING + AGEING;
         fdb.sweep(much_later);
         learn(&mut fdb, 4, 1, much_later - AGEING - AGEING);
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_with_a_limit_takes_no_frames_of_addresses_that_are_nobodys() {
+    fn a_port_with_a_limit_refuses_invalid_source_addresses() {
         let mut fdb = Fdb::new(64, AGEING, &[2, NO_LIMIT], 7).unwrap();
         for source in [0, 0x0100_5E00_0001, ADDRESS] {
             let [_, _, bytes @ ..] = u64::to_be_bytes(source);

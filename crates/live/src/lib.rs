@@ -5,8 +5,8 @@
 //! each egress, which a [`pacer`] drains at the wire's rate. It reads no clock and opens nothing,
 //! so that tests run it on [devices in memory](device::memory).
 //!
-//! [`Live`] runs it in real time on the interfaces of a [`Config`]; [`run()`] is that in one call.
-//! Everything unsafe is in one private module, `sys`.
+//! [`Live`] runs it in real time on the interfaces of a [`Config`]; [`run()`] does this in one
+//! call. All unsafe code is in one private module, `sys`.
 
 pub mod bench;
 mod clock;

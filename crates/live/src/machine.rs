@@ -1,8 +1,8 @@
-//! What the machine did to a measurement: processor time that a hypervisor gave to others.
+//! Influence of the machine on a measurement: processor time that a hypervisor gave to others.
 
 use std::fs;
 
-/// Processor time since the machine was started, of all processors.
+/// Total processor time since the machine was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
     all: u64,
@@ -10,14 +10,14 @@ pub struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Reads it; zero where it cannot be read.
+    /// Reads the current time; zero if it cannot be read.
     pub fn now() -> Self {
         let text = fs::read_to_string("/proc/stat");
         text.map_or_else(|_| Self::default(), |text| Self::read(&text))
     }
 
-    /// In the form of `/proc/stat`: user, nice, system, idle, waiting, two kinds of interrupts,
-    /// stolen.
+    /// Reads text in the form of `/proc/stat`: user, nice, system, idle, waiting, two kinds of
+    /// interrupts, stolen.
     fn read(text: &str) -> Self {
         let line = text.lines().next().unwrap_or_default();
         let words = line.split_ascii_whitespace().skip(1).take(8);
@@ -25,7 +25,7 @@ impl ProcessorTime {
         Self { all: times.iter().sum(), stolen: times.get(7).copied().unwrap_or(0) }
     }
 
-    /// The part of a thousand of the time since `before` that was stolen.
+    /// Steal time since `before`, in thousandths.
     pub fn stolen_since(self, before: Self) -> u32 {
         let all = self.all.saturating_sub(before.all).max(1);
         let stolen = self.stolen.saturating_sub(before.stolen).min(all);

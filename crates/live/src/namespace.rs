@@ -1,5 +1,5 @@
-//! Network namespaces: those without names are gone with the process that made them, however it
-//! ends; those with names stay until they are removed.
+//! Network namespaces. Namespaces without names disappear with the process that created them,
+//! however it ends; namespaces with names stay until they are removed.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, whose loopback is up. Needs `CAP_SYS_ADMIN`.
+    /// Creates a namespace with its loopback up. Needs `CAP_SYS_ADMIN`.
     pub fn new() -> Result<Self, Error> {
         let made = thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -34,11 +34,11 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Gives it a name, as `ip netns` does, with which it stays until it is
-    /// [removed](Self::remove). Needs `CAP_SYS_ADMIN`.
+    /// Gives it a name, like `ip netns`, under which it stays until it is [removed](Self::remove).
+    /// Needs `CAP_SYS_ADMIN`.
     pub fn set_name(&self, name: &str) -> Result<(), Error> {
         self.run(|| {
-            // PID/task/TID: the program is told of a thread that is there.
+            // PID/task/TID: identifies an existing thread to the program.
             let thread = fs::read_link("/proc/thread-self");
             let thread = thread.map_err(Error::system("find this thread", "no capability"))?;
             let thread = thread.file_name().unwrap_or_default();
@@ -48,7 +48,7 @@ impl Namespace {
         })?
     }
 
-    /// The one with this name.
+    /// Opens the namespace with this name.
     pub fn open(name: &str) -> Result<Self, Error> {
         let action = format!("open network namespace {name}");
         let file = File::open(format!("/run/netns/{name}"));
@@ -56,18 +56,18 @@ impl Namespace {
         Ok(Self { file })
     }
 
-    /// Removes one with a name. Its interfaces go with it.
+    /// Removes a named namespace together with its interfaces.
     pub fn remove(name: &str) -> Result<(), Error> {
         call(Command::new("ip").args(["netns", "delete", name]), "").map(drop)
     }
 
-    /// Moves this thread into the namespace, for good.
+    /// Moves this thread into the namespace permanently.
     pub fn enter(&self) -> Result<(), Error> {
         let entered = sys::namespace::enter(&self.file);
         entered.map_err(Error::system("enter a network namespace", "CAP_SYS_ADMIN"))
     }
 
-    /// Calls `action` on a thread within the namespace.
+    /// Runs `action` on a thread within the namespace.
     pub fn run<T: Send>(&self, action: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let ran = thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -82,14 +82,14 @@ impl Namespace {
         ran.map_err(Error::system("enter a network namespace", "CAP_SYS_ADMIN"))
     }
 
-    /// Calls the program `ip` within the namespace, with arguments parted by spaces. What it prints
-    /// is returned, or what it complained of.
+    /// Runs the program `ip` within the namespace, with arguments separated by spaces. Returns its
+    /// output, or its error message.
     pub fn ip(&self, arguments: &str) -> Result<String, Error> {
         let arguments = arguments.split_ascii_whitespace();
         self.run(|| call(Command::new("ip").args(arguments), ""))?
     }
 
-    /// Calls the program `ip` within the namespace once for many lines of arguments.
+    /// Runs the program `ip` within the namespace once for many lines of arguments.
     pub fn ip_batch(&self, lines: &str) -> Result<(), Error> {
         self.run(|| call(Command::new("ip").args(["-batch", "-"]), lines))??;
         Ok(())
@@ -109,8 +109,8 @@ impl Namespace {
         read.map_err(Error::system(format!("read {parameter}"), "CAP_NET_ADMIN"))
     }
 
-    /// A counter of the namespace's kernel by group and name, such as `IpExt` and `InCEPkts`;
-    /// `None` if there is none.
+    /// Counter of the namespace's kernel by group and name, such as `IpExt` and `InCEPkts`; `None`
+    /// if it does not exist.
     pub fn counter(&self, group: &str, name: &str) -> Result<Option<u64>, Error> {
         let read = self.run(|| {
             let files = ["snmp", "netstat", "snmp6"];
@@ -123,7 +123,7 @@ impl Namespace {
             .or_else(|| find_alone(&snmp6, group, name)))
     }
 
-    /// Takes an interface over from another namespace under a new name, and sets it up.
+    /// Moves an interface from another namespace to this one under a new name, and sets it up.
     pub fn adopt(&self, other: &Self, interface: &str, name: &str) -> Result<(), Error> {
         let path = self.path();
         other.ip(&format!("link set {interface} netns {path} name {name}"))?;
@@ -131,14 +131,14 @@ impl Namespace {
         Ok(())
     }
 
-    /// Joins two namespaces by a pair of interfaces without offloads, both up.
+    /// Connects two namespaces by a pair of interfaces without offloads, both up.
     pub fn connect(&self, interface: &str, other: &Self, peer: &str) -> Result<(), Error> {
         let path = other.path();
         self.ip(&format!("link add {interface} type veth peer name {peer} netns {path}"))?;
         self.start_pair(interface, other, peer)
     }
 
-    /// The same with this hardware address for the first interface.
+    /// Like [`connect`](Self::connect), with this hardware address for the first interface.
     pub fn connect_as(
         &self,
         interface: &str,
@@ -168,13 +168,13 @@ impl Namespace {
 }
 
 impl Namespace {
-    /// A file that represents the namespace for other programs.
+    /// File that represents the namespace for other programs.
     fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
 }
 
-/// Calls a program and hands it `input`. What it prints is returned, or what it complained of.
+/// Runs a program with `input`. Returns its output, or its error message.
 fn call(command: &mut Command, input: &str) -> Result<String, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let arguments = command.get_args().map(|argument| argument.to_string_lossy());
@@ -190,7 +190,7 @@ fn call(command: &mut Command, input: &str) -> Result<String, Error> {
     done.map_err(Error::system(format!("run {program} {arguments}"), "CAP_NET_ADMIN"))
 }
 
-/// What a program complained of, as the error that the system gave it.
+/// A program's error message as the system error that it reports.
 fn complaint_of(text: &str) -> io::Error {
     if text.contains("Operation not permitted") {
         return io::Error::new(io::ErrorKind::PermissionDenied, text);
@@ -199,18 +199,18 @@ fn complaint_of(text: &str) -> io::Error {
 }
 
 fn run_with_input(command: &mut Command, input: &str) -> io::Result<Output> {
-    // Ctrl-C is for this program, which lets what it has begun come to its end.
+    // Ctrl-C is meant for this program, which lets its child programs finish.
     let command = command.process_group(0);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read says why.
+        // A program that does not read reports why.
         let _ = stdin.write_all(input.as_bytes());
     }
     child.wait_with_output()
 }
 
-/// A counter in the form of `/proc/net/snmp`: a line of names, then a line of values.
+/// Finds a counter in the form of `/proc/net/snmp`: a line of names, then a line of values.
 fn find(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(": "));
     let (_, names) = lines.by_ref().find(|(prefix, _)| *prefix == group)?;
@@ -219,7 +219,7 @@ fn find(text: &str, group: &str, name: &str) -> Option<u64> {
     values.split(' ').nth(place)?.parse().ok()
 }
 
-/// A counter in the form of `/proc/net/snmp6`: a name and a value on a line.
+/// Finds a counter in the form of `/proc/net/snmp6`: a name and a value per line.
 fn find_alone(text: &str, group: &str, name: &str) -> Option<u64> {
     let lines = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     let mut own = lines.filter_map(|(key, value)| Some((key.strip_prefix(group)?, value)));
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_lacks_a_privilege_is_understood() {
+    fn a_missing_privilege_is_recognized_in_a_program_s_message() {
         let refused = complaint_of("RTNETLINK answers: Operation not permitted");
         let error = Error::system("run ip", "CAP_NET_ADMIN")(refused);
         assert!(error.is_privilege(), "{error}");

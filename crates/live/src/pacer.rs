@@ -1,38 +1,38 @@
-//! When the next packet may leave: a wire of the configured rate, kept by a loop that may be late.
+//! Pacing: a wire of the configured rate, kept by a loop that may be late.
 //!
-//! The wire is taken up at the moment at which it could have been: when the packet before was off
-//! it, or when the packet came. A loop that gets there later sends at once and the next packet is
-//! due as if it had been on time, so that lateness costs no rate. What may be caught up this way is
-//! bounded, as by the bucket of TCN's prototype (Bai et al., CoNEXT 2016, section 5: 2500 bytes,
-//! 20 µs at 995 Mb/s); the rest is lost and counted. Unlike a token bucket, an idle wire earns
-//! nothing: packets that come back to back leave at the wire's rate from the first.
+//! The wire is occupied from the earliest possible moment: when the previous packet was off it, or
+//! when the packet arrived. A late loop sends at once, and the next packet is due as if it had been
+//! on time, so that lateness costs no rate. The amount that may be caught up is limited, like the
+//! bucket of TCN's prototype (Bai et al., CoNEXT 2016, section 5: 2500 bytes, 20 µs at 995 Mb/s);
+//! the rest is lost and counted. Unlike a token bucket, an idle wire earns no credit: back-to-back
+//! packets leave at the wire's rate from the first.
 
 use tidegate_units::{ByteTime, Rate, Span, Time};
 
-/// The wire of a port.
+/// Wire of a port.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     wire: ByteTime,
-    /// When the wire is free and, if packets wait, the next is due.
+    /// Time at which the wire is free and, if packets wait, the next is due.
     due: Time,
     catch_up: Span,
     lost: Span,
 }
 
 impl Pacer {
-    /// A free wire on which at most `catch_up` of lateness is made good.
+    /// Creates a free wire that makes up for at most `catch_up` of lateness.
     pub const fn new(rate: Rate, catch_up: Span) -> Self {
         Self { wire: ByteTime::new(rate), due: Time::ZERO, catch_up, lost: Span::ZERO }
     }
 
-    /// A packet came to a port that was empty: nothing was due before.
+    /// Records a packet that came to an empty port, where nothing was due.
     #[inline]
     pub fn on_first(&mut self, arrival: Time) {
         self.due = self.due.max(arrival);
     }
 
-    /// A packet of `len` bytes goes onto the wire at `now`, which is not before [`due`](Self::due).
-    /// Returns how late that is.
+    /// Puts a packet of `len` bytes on the wire at `now`, which must not be before
+    /// [`due`](Self::due). Returns its lateness.
     #[inline]
     pub fn take(&mut self, now: Time, len: u32) -> Span {
         let lateness = now - self.due;
@@ -42,13 +42,13 @@ impl Pacer {
         lateness
     }
 
-    /// When the next packet may leave, if one waits.
+    /// Earliest departure of the next packet, if one waits.
     #[inline]
     pub const fn due(&self) -> Time {
         self.due
     }
 
-    /// Time in which packets waited and the wire was idle, beyond what was caught up.
+    /// Time in which packets waited and the wire was idle, beyond the time caught up.
     pub const fn lost(&self) -> Span {
         self.lost
     }
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn packets_leave_a_wire_apart_and_idle_time_earns_nothing() {
+    fn packets_leave_at_the_rate_and_idle_time_earns_no_credit() {
         let mut pacer = pacer();
         for start in [Time::from_us(500), Time::from_us(9_000)] {
             pacer.on_first(start);
             assert_eq!(pacer.due(), start);
             assert_eq!(pacer.take(start, 1250), Span::ZERO);
             assert_eq!(pacer.due(), start + Span::from_us(10));
-            // The next comes while the wire is still busy.
+            // The next packet arrives while the wire is still busy.
             pacer.on_first(start + Span::from_us(3));
             assert_eq!(pacer.due(), start + Span::from_us(10));
         }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_caught_up_is_lost_and_counted() {
+    fn lateness_beyond_the_limit_is_lost_and_counted() {
         let mut pacer = pacer();
         pacer.on_first(Time::from_us(500));
         let late = |us| Time::from_us(500) + CATCH_UP + Span::from_us(us);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::counters::{Counters, PortCounters, Quantiles, QueueCounters};
 
-/// The text of all counters.
+/// Text of all counters.
 pub fn text(counters: &Counters) -> String {
     let mut page = Page(String::new());
     page.head("uptime_seconds", "gauge", "Since the switch was opened");
@@ -59,7 +59,7 @@ pub fn text(counters: &Counters) -> String {
     page.0
 }
 
-/// A number of a port or queue: its name, its kind, what it is, and where it is.
+/// A metric of a port or queue: its name, type, help text and value.
 type Number<T> = (&'static str, &'static str, &'static str, fn(&T) -> u64);
 
 const PORT: &[Number<PortCounters>] = &[
@@ -98,7 +98,7 @@ const PORT: &[Number<PortCounters>] = &[
     ("port_held_packets", "gauge", "Frames that wait", |port| port.held),
 ];
 
-/// Numbers of a port by reason.
+/// Metrics of a port by reason.
 type Reasons = fn(&PortCounters) -> &std::collections::BTreeMap<&'static str, u64>;
 
 const REASONS: &[(&str, &str, Reasons)] = &[
@@ -124,7 +124,7 @@ fn queues(counters: &Counters) -> impl Iterator<Item = (&PortCounters, &QueueCou
     })
 }
 
-/// Names of interfaces may have any character but a slash and white space.
+/// Names of interfaces may contain any character except a slash and white space.
 fn label(port: &PortCounters) -> String {
     let name = port.interface.replace('\\', "\\\\").replace('"', "\\\"");
     format!("port=\"{name}\"")
@@ -155,7 +155,7 @@ impl Page {
         };
     }
 
-    /// Without a sum, which is not kept.
+    /// Without a sum, which is not recorded.
     fn summary(&mut self, name: &str, labels: &str, times: &Quantiles) {
         let values = [
             ("0.5", times.p50_ns),

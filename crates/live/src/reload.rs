@@ -1,4 +1,4 @@
-//! What of a running switch can be changed without dropping a packet: its scheme and thresholds.
+//! Changes to a running switch without dropping a packet: its scheme and thresholds.
 
 use tidegate_dataplane::mark;
 use tidegate_units::{ConfigError, Settings};
@@ -6,8 +6,8 @@ use tidegate_units::{ConfigError, Settings};
 use crate::config::Config;
 
 impl Config {
-    /// The marking of `new`, if nothing else has changed that a running switch cannot change. An
-    /// error names the first such thing.
+    /// The marking of `new`, if nothing else differs that a running switch cannot change. An error
+    /// names the first such setting.
     pub fn reload(&self, new: &Self) -> Result<mark::Config, ConfigError> {
         let fixed = |field: &'static str, found: String, now: String| {
             let allowed = format!("{now} while the switch runs: only `marking` can change");
@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-/// The first setting that differs: its name, and what it is to be and was.
+/// The first setting that differs, with its new and its old value.
 fn changed<T: Settings>(old: &T, new: &T) -> Option<(&'static str, String, String)> {
     T::FIELDS.iter().find_map(|field| {
         let [found, now] = [new, old].map(|of| of.value(field.name).unwrap_or_default());
@@ -65,7 +65,7 @@ mod tests {
     type Change = fn(&mut Config);
 
     #[test]
-    fn a_threshold_of_zero_is_refused_while_the_switch_runs_too() {
+    fn a_threshold_of_zero_is_refused_on_reload() {
         let mut config = Config::new();
         config.ports.push(PortSettings::new("a", Rate::from_gbps(1)));
         let mut new = config.clone();

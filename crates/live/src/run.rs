@@ -28,7 +28,7 @@ pub struct Live {
     wait: Wait,
 }
 
-/// Runs a switch until `stop` becomes true, and returns what it has done.
+/// Runs a switch until `stop` becomes true, and returns its counters.
 pub fn run(config: &Config, stop: &AtomicBool) -> Result<Counters, Error> {
     let mut live = Live::open(config)?;
     live.run_until(stop)?;
@@ -41,10 +41,10 @@ impl Live {
         Self::open_with(config, Clock::start())
     }
 
-    /// The same with a clock of others, whose time the switch then has.
+    /// Opens the interfaces of a switch, with a clock shared with others.
     pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
         config.check_interfaces()?;
-        // What cannot be made or found is refused before an interface is changed.
+        // Invalid settings and missing interfaces are refused before an interface is changed.
         drop(Switch::new(config, vec![Memory::new(); config.ports.len()])?);
         find_all(&config.ports)?;
         let ports = config.ports.iter();
@@ -58,8 +58,8 @@ impl Live {
         })
     }
 
-    /// Forwards frames until `control` breaks, which is called at once and then every 100 ms. While
-    /// it runs nothing is forwarded.
+    /// Forwards frames until `control` breaks. `control` is called at once and then every 100 ms;
+    /// nothing is forwarded while it runs.
     pub fn run(
         &mut self,
         mut control: impl FnMut(&mut Self) -> ControlFlow<()>,
@@ -85,7 +85,7 @@ impl Live {
             let mut moved = self.switch.transmit(now);
             let received = self.switch.receive(now);
             if received > 0 {
-                // The time has moved on, and what came may be due.
+                // Time has passed, and received frames may be due.
                 moved += received + self.switch.transmit(self.clock.now());
             }
             if moved > 0 {
@@ -121,55 +121,56 @@ impl Live {
         waited.map_err(Error::system("wait for frames", "no capability"))
     }
 
-    /// Changes the scheme or its parameters; packets that wait are kept. On `Err` nothing has
+    /// Changes the scheme or its parameters and keeps waiting packets. On `Err` nothing has
     /// changed.
     pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), Error> {
         Ok(self.switch.set_marking(marking)?)
     }
 
-    /// Exchanges the scheme for one that is [ready](Markers::new). Packets that wait are kept.
+    /// Replaces the schemes by [prepared](Markers::new) ones. Waiting packets are kept.
     pub fn swap_markers(&mut self, markers: &mut Markers) {
         self.switch.swap_markers(markers);
     }
 
-    /// A loop that was found since this was last asked.
+    /// A loop found since the last call, if any.
     pub fn take_loop(&mut self) -> Option<Loop> {
         self.switch.take_loop()
     }
 
-    /// Observes all queues in this part of the switch's own time, which began when it was opened.
+    /// Observes all queues in this window of the switch's own time, which started when it was
+    /// opened.
     pub fn observe(&mut self, window: Window) {
         self.switch.observe(window);
     }
 
-    /// What was observed until `end`, by port; empty if nothing was to be.
+    /// Observations until `end`, by port; empty if none were requested.
     pub fn observed(&self, end: Time) -> Vec<ObservedPort> {
         self.switch.observed(end)
     }
 
-    /// Frames that came in by each port without a checksum, because their sender left it to
-    /// hardware, and were passed on so.
+    /// Frames received at each port without a checksum, because their sender left it to hardware,
+    /// and forwarded without one.
     pub fn unchecked(&self) -> impl Iterator<Item = u64> {
         self.switch.unchecked()
     }
 
-    /// How long ago the switch was opened.
+    /// Time since the switch was opened.
     pub fn uptime(&self) -> Span {
         self.clock.now() - Time::ZERO
     }
 
-    /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
+    /// Pace of the ports since the last call, which restarts the count of lateness.
     pub(crate) fn take_paces(&mut self) -> impl Iterator<Item = Pace> {
         self.switch.take_paces()
     }
 
-    /// What the switch has done.
+    /// Counters of the switch.
     pub fn counters(&self) -> Counters {
         self.switch.counters(self.clock.now())
     }
 }
 
-/// Looks for the interfaces that must be there. One may have several names.
+/// Finds the interfaces, all of which must exist. An interface may have several names.
 fn find_all(ports: &[PortSettings]) -> Result<(), Error> {
     let mut found = Vec::new();
     for port in ports {
@@ -184,24 +185,25 @@ fn find_all(ports: &[PortSettings]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives up all capabilities of this thread for good. A switch with its interfaces open needs none.
+/// Gives up all capabilities of this thread permanently. A switch with its interfaces open needs
+/// none.
 pub fn drop_privileges() -> Result<(), Error> {
     process::drop_capabilities().map_err(Error::system("drop privileges", "no capability"))
 }
 
-/// Gives this thread precedence over others as far as it may: without it, whatever else runs on the
-/// machine delays packets by milliseconds. Where the scheduler weighs sessions (`autogroup`), start
-/// the program with `setsid`. Needs `CAP_SYS_NICE`.
+/// Raises this thread's priority as far as permitted: otherwise other processes on the machine
+/// delay packets by milliseconds. If the scheduler weighs sessions (`autogroup`), start the program
+/// with `setsid`. Needs `CAP_SYS_NICE`.
 pub fn raise_priority() -> Result<(), Error> {
     process::raise_priority().map_err(Error::system("raise the priority", "CAP_SYS_NICE"))
 }
 
-/// Gives up the precedence of a thread that a switch has started beside itself.
+/// Gives up the priority of a thread that a switch has started beside itself.
 pub fn lower_priority() {
     process::lower_priority();
 }
 
-/// Becomes true when the process is asked to end, by Ctrl-C or `kill`.
+/// Flag that becomes true when the process is asked to end, by Ctrl-C or `kill`.
 pub fn stop_on_signals() -> &'static AtomicBool {
     process::stop_on_signals()
 }
@@ -212,16 +214,16 @@ pub fn ask_to_end(process: u32) -> Result<(), Error> {
     asked.map_err(Error::system(format!("end process {process}"), "CAP_KILL"))
 }
 
-/// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.
+/// Flag that becomes true when the process is asked to reload its configuration, by `kill -HUP`.
 pub fn reload_on_signal() -> &'static AtomicBool {
     process::reload_on_signal()
 }
 
-/// How often links are looked after.
+/// Interval between checks of the links.
 const TICK: Span = Span::from_ms(100);
 
-/// How long before a departure sleep ends, and how long after the last packet it begins: the time
-/// that waking up may take.
+/// Time before a departure at which sleep ends, and after the last packet at which it begins: the
+/// possible delay of waking up.
 const SPIN: Span = Span::from_us(60);
 
 /// An interface of either kind.
@@ -242,7 +244,7 @@ impl Interface {
         })
     }
 
-    /// What can be polled for frames, or a negative number, which is not polled.
+    /// Descriptor that can be polled for frames, or a negative number, which is ignored.
     fn descriptor(&self) -> RawFd {
         match self {
             Self::PacketSocket(device) => device.descriptor(),

@@ -1,7 +1,8 @@
-//! The bytes of the frames that wait: slots of one size in one block, taken and given back without
-//! allocation, the last used first, so that a short queue stays in the cache.
+//! Bytes of waiting frames: slots of one size in one block, allocated and freed without the
+//! allocator, the last used first, so that a short queue stays in the cache.
 //!
 //! Half of the slots are reserved, the same number for each port; the ports share the other half,
+//! first come, first served. However many frames wait for one port, another finds room for its own.
 //! first come first served. However many frames wait for one port, another finds room for its own.
 
 use tidegate_units::{ConfigError, PortId};
@@ -15,39 +16,39 @@ pub struct Store {
     notes: Box<[Note]>,
     free: Vec<FrameId>,
     frame_size: usize,
-    /// By port: how many slots its frames take.
+    /// Slots taken by each port's frames.
     held: Box<[u32]>,
-    /// How many slots each port has for itself.
+    /// Slots reserved for each port.
     reserve: u32,
-    /// How many slots all ports share, and how many of those are taken.
+    /// Slots shared by all ports, and the number taken.
     shared: u32,
     shared_taken: u32,
 }
 
-/// A frame's place in the [`Store`].
+/// Slot of a frame in the [`Store`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameId(pub u32);
 
-/// What is remembered with a frame.
+/// Properties of a stored frame.
 #[derive(Clone, Copy, Debug)]
 struct Note {
     len: u16,
-    /// The port that it waits for, or [`NOBODY`].
+    /// Port that it waits for, or [`NOBODY`].
     port: u16,
     ip: Option<Ip>,
 }
 
-/// Why a frame has no place.
+/// Reason why a frame has no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// All slots that it may have are taken.
+    /// All slots that it may use are taken.
     Full,
-    /// It is longer than a slot.
+    /// The frame is longer than a slot.
     Oversized,
 }
 
 impl Store {
-    /// Room for `frames` frames of at most `frame_size` bytes that wait for some of `ports` ports.
+    /// Creates room for `frames` frames of at most `frame_size` bytes waiting for `ports` ports.
     /// Memory is used as slots are.
     pub fn new(frames: u32, frame_size: u32, ports: u16) -> Result<Self, ConfigError> {
         if !(SMALLEST..=LARGEST).contains(&frame_size) {
@@ -65,7 +66,7 @@ impl Store {
         }
         let reserve = reserve(frames, ports);
         let none = Note { len: 0, port: NOBODY, ip: None };
-        // One more, for the frame whose port is being looked for.
+        // One more slot, for the frame whose port is being determined.
         let slots = frames + 1;
         Ok(Self {
             bytes: vec![0; slots as usize * frame_size].into(),
@@ -79,7 +80,7 @@ impl Store {
         })
     }
 
-    /// Takes a frame in, with the VLAN tag that the device may have taken out of it.
+    /// Stores a frame, with the VLAN tag that the device may have removed.
     #[inline]
     pub fn insert(&mut self, frame: &[u8], tag: Option<[u8; TAG]>) -> Result<FrameId, Refused> {
         let tag = tag.filter(|_| frame.len() >= ADDRESSES);
@@ -106,8 +107,8 @@ impl Store {
         Ok(id)
     }
 
-    /// A frame is to wait for `port`, which has to have room for it. If it has none, the frame
-    /// waits for no port, and is to be removed.
+    /// Assigns a frame to `port`, which must have room for it. If there is no room, the frame is
+    /// assigned to no port and must be removed.
     #[inline]
     pub fn claim(&mut self, id: FrameId, port: PortId) -> Result<(), Refused> {
         self.release(id);
@@ -123,7 +124,7 @@ impl Store {
         Ok(())
     }
 
-    /// A frame waits for no port any more.
+    /// Removes a frame's assignment to its port.
     #[inline]
     fn release(&mut self, id: FrameId) {
         let port = std::mem::replace(&mut self.notes[id.0 as usize].port, NOBODY);
@@ -133,7 +134,7 @@ impl Store {
         }
     }
 
-    /// Takes a copy of a frame in.
+    /// Stores a copy of a frame.
     pub fn copy(&mut self, id: FrameId) -> Result<FrameId, Refused> {
         let copy = self.free.pop().ok_or(Refused::Full)?;
         let from = id.0 as usize * self.frame_size;
@@ -144,7 +145,7 @@ impl Store {
         Ok(copy)
     }
 
-    /// Gives a frame's place back. Each is given back once.
+    /// Frees a frame's slot. Must be called once per frame.
     #[inline]
     pub fn remove(&mut self, id: FrameId) {
         debug_assert!(self.free.len() < self.notes.len(), "a frame is removed once");
@@ -152,35 +153,35 @@ impl Store {
         self.free.push(id);
     }
 
-    /// Remembers where a frame's IP header is.
+    /// Sets the position of a frame's IP header.
     #[inline]
     pub fn set_ip(&mut self, id: FrameId, ip: Option<Ip>) {
         self.notes[id.0 as usize].ip = ip;
     }
 
-    /// Where a frame's IP header is, as was set.
+    /// Position of a frame's IP header, as set.
     #[inline]
     pub fn ip(&self, id: FrameId) -> Option<Ip> {
         self.notes[id.0 as usize].ip
     }
 
-    /// A frame's bytes.
+    /// Bytes of a frame.
     #[inline]
     pub fn bytes(&self, id: FrameId) -> &[u8] {
         let start = id.0 as usize * self.frame_size;
         &self.bytes[start..start + usize::from(self.notes[id.0 as usize].len)]
     }
 
-    /// A frame's bytes, to be changed.
+    /// Bytes of a frame, mutable.
     #[inline]
     pub fn bytes_mut(&mut self, id: FrameId) -> &mut [u8] {
         let len = usize::from(self.notes[id.0 as usize].len);
         &mut self.slot(id)[..len]
     }
 
-    /// How many frames it holds.
+    /// Number of stored frames.
     pub fn held(&self) -> u32 {
-        // As many slots as a `u32` counts.
+        // The number of slots fits a `u32`.
         (self.notes.len() - self.free.len()) as u32
     }
 
@@ -191,13 +192,13 @@ impl Store {
     }
 }
 
-/// How many slots of `frames` each of `ports` ports has for itself.
+/// Slots reserved for each of `ports` ports, of `frames` in total.
 pub(crate) const fn reserve(frames: u32, ports: u16) -> u32 {
     let ports = if ports == 0 { 1 } else { ports as u32 };
     frames / 2 / ports
 }
 
-/// The number of no port: there are fewer.
+/// Number of no port: there are fewer ports.
 const NOBODY: u16 = u16::MAX;
 const SMALLEST: u32 = 64;
 const LARGEST: u32 = 0xFFFF;
@@ -210,8 +211,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_back_as_they_were_and_slots_are_reused() {
-        // One slot beyond is for a frame in flight.
+    fn frames_read_back_unchanged_and_slots_are_reused() {
+        // One more slot is for a frame being forwarded.
         let mut store = Store::new(1, 64, 1).unwrap();
         let first = store.insert(&[7; 64], None).unwrap();
         let second = store.insert(&[8; 20], None).unwrap();
@@ -235,7 +236,7 @@ mod tests {
         store.remove(id);
         let longest = store.insert(&[0; 61], Some([0; 4]));
         assert_eq!(longest, Err(Refused::Oversized));
-        assert!(store.insert(&[0; 3], Some([0; 4])).is_ok(), "nowhere to put it");
+        assert!(store.insert(&[0; 3], Some([0; 4])).is_ok(), "a frame too short for the tag");
     }
 
     #[test]
@@ -248,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_takes_all_it_gets_leaves_the_others_their_reserve() {
-        // Each of two ports has 3 of 12 slots for itself.
+    fn a_greedy_port_leaves_the_others_their_reserve() {
+        // Each of two ports has 3 of 12 slots reserved.
         let mut store = Store::new(12, 64, 2).unwrap();
         let add = |store: &mut Store, port| {
             let id = store.insert(&[1; 20], None).unwrap();
@@ -263,14 +264,14 @@ mod tests {
         assert_eq!(first.len(), 9);
         let second = (0..20).filter(|_| add(&mut store, 1).is_ok()).count();
         assert_eq!((second, store.held()), (3, 12));
-        // What one gives back of the shared part is the other's.
+        // A shared slot freed by one port is available to the other.
         store.remove(first[0]);
         assert!(add(&mut store, 1).is_ok() && add(&mut store, 1).is_err());
         for &id in &first[1..] {
             store.remove(id);
         }
         assert_eq!((0..20).filter(|_| add(&mut store, 1).is_ok()).count(), 5);
-        // A frame that goes from one port to another takes one place.
+        // A frame that moves from one port to another takes one slot.
         let moved = add(&mut store, 0).unwrap();
         assert_eq!(store.claim(moved, PortId(1)), Err(Refused::Full));
         store.remove(moved);

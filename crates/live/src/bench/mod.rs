@@ -1,9 +1,10 @@
-//! How fast the switch forwards, what a packet costs, and what it adds to a packet's latency,
-//! beside the kernel's own bridge in the same run.
+//! Benchmarks: forwarding rate of the switch, cost of a packet and added latency, next to the
+//! kernel's own bridge in the same run.
 //!
-//! Three namespaces in a row: a sender, the switch or the bridge, a receiver, joined by veth pairs.
-//! The sender sends as fast as it can, or twice what a shaped wire takes, on a thread of its own,
-//! so that two cores are needed; what the receiver's kernel counts within the time is the result.
+//! Three namespaces in a row: a sender, the switch or the bridge, and a receiver, connected by veth
+//! pairs. The sender sends as fast as it can, or at twice the rate of a shaped wire, on a thread of
+//! its own, so that two cores are needed. The result is the count of the receiver's kernel within
+//! the time.
 
 use std::fs;
 use std::io;
@@ -33,20 +34,20 @@ mod steady;
 pub use soak::{Chaos, Minute, soak};
 pub use steady::{Second, Steady, steady};
 
-/// What was measured.
+/// Results of the benchmarks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Frames of 60 bytes (64 with checksum), as fast as they go.
+    /// Frames of 60 bytes (64 with checksum), as fast as possible.
     pub small: Comparison,
-    /// Frames of 1514 bytes, as fast as they go.
+    /// Frames of 1514 bytes, as fast as possible.
     pub large: Comparison,
-    /// A wire of 1 Gb/s with TCN, offered twice as much.
+    /// A wire of 1 Gb/s with TCN, offered twice its rate.
     pub shaped: Shaped,
     /// Round trips of a small packet through the switch.
     pub round_trip: Quantiles,
     /// Round trips of a small packet through the bridge.
     pub bridge_round_trip: Quantiles,
-    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    /// Steal time: thousandths of processor time that a hypervisor gave to others.
     pub stolen: u32,
 }
 
@@ -55,37 +56,37 @@ pub struct Report {
 pub struct Comparison {
     /// The switch.
     pub switch: Forwarded,
-    /// The kernel's bridge. It works on the sender's processor, so its cost is not separated.
+    /// The kernel's bridge. It runs on the sender's processor, so its cost is not separated.
     pub bridge: Forwarded,
 }
 
-/// What got through.
+/// Forwarding rate.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Forwarded {
-    /// Frames that the sender sent in a second.
+    /// Frames sent by the sender per second.
     pub offered_per_second: u64,
-    /// Frames that the receiver's kernel counted in a second.
+    /// Frames counted by the receiver's kernel per second.
     pub received_per_second: u64,
-    /// Processor time of the switch for a frame that it sent, spinning included.
+    /// Processor time of the switch per sent frame, spinning included.
     pub processor_ns_per_frame: Option<u64>,
 }
 
-/// A shaped wire.
+/// Results of a shaped wire.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shaped {
-    /// Bits of wire in a second, framing included.
+    /// Wire bits per second, framing included.
     pub bits_per_second: u64,
-    /// The same as configured.
+    /// Configured wire bits per second.
     pub configured_bits_per_second: u64,
-    /// How late packets left.
+    /// Lateness of packets.
     pub lateness: Quantiles,
     /// Wire time lost to lateness that was not caught up, in nanoseconds.
     pub lost_ns: u64,
-    /// Frames that went out marked.
+    /// Frames sent with a mark.
     pub marked: u64,
 }
 
-/// Takes all measurements, `span` each. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
+/// Takes all measurements, `span` for each. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
 pub fn measure(span: Span) -> Result<Report, Error> {
     let compare = |len| {
         Ok::<_, Error>(Comparison {
@@ -105,26 +106,25 @@ pub fn measure(span: Span) -> Result<Report, Error> {
     })
 }
 
-/// A rate that no veth reaches.
+/// A rate that no veth pair reaches.
 const UNLIMITED: Rate = Rate::from_gbps(400);
 
-/// The rate of the wire that is shaped.
+/// Rate of the shaped wire.
 const SHAPED: Rate = Rate::from_gbps(1);
 
-/// What a frame of 1514 bytes takes of a wire.
+/// Wire bits of a frame of 1514 bytes.
 const WIRE_BITS: u64 = Count::Wire.bytes(1514) as u64 * 8;
 
-/// What is offered to the shaped wire: twice what it takes, so that it is never idle. The sender
-/// sleeps in between, for whatever else runs on a quiet machine of two cores would otherwise run on
-/// the switch's.
+/// Load of the shaped wire: twice its rate, so that it is never idle. The sender sleeps in between;
+/// otherwise other processes on a quiet machine with two cores would run on the switch's core.
 const OVERLOAD: Load = Load { len: 1514, rate: Some(Rate::from_gbps(2)) };
 
-/// Frames that a sender sends in bursts.
+/// Frames sent in bursts.
 #[derive(Clone, Copy)]
 struct Load {
     /// Bytes of a frame.
     len: usize,
-    /// Bits of wire in a second, as many as there may be if there is none.
+    /// Wire bits per second; `None` for as many as possible.
     rate: Option<Rate>,
 }
 
@@ -141,7 +141,7 @@ impl Row {
             Self { left: Namespace::new()?, middle: Namespace::new()?, right: Namespace::new()? };
         for (namespace, name) in [(&row.left, "left"), (&row.right, "right")] {
             namespace.connect("host", &row.middle, name)?;
-            // Nothing but what is measured.
+            // Disables background traffic.
             namespace.set("net/ipv6/conf/host/disable_ipv6", "1")?;
             row.middle.set(&format!("net/ipv6/conf/{name}/disable_ipv6"), "1")?;
         }
@@ -162,7 +162,7 @@ impl Row {
         Ok(row)
     }
 
-    /// The switch under a flood of frames of this length.
+    /// Measures the switch under a flood of frames of this length.
     fn forward(&self, len: usize, span: Span) -> Result<(Forwarded, Counters), Error> {
         self.switched(UNLIMITED, Wait::Spin, || self.flood(len, span)).map(
             |(mut forwarded, counters, used)| {
@@ -191,8 +191,8 @@ impl Row {
         Ok(measured.0)
     }
 
-    /// Runs the switch while `load` runs. Returns what that did, what the switch did, and the
-    /// processor time that took.
+    /// Runs the switch while `load` runs. Returns the result of `load`, the switch's counters, and
+    /// the processor time used.
     fn switched<T>(
         &self,
         rate: Rate,
@@ -202,7 +202,7 @@ impl Row {
         self.watched(rate, wait, load, |_| {})
     }
 
-    /// As [`switched`](Self::switched), with a look at the switch every 100 ms.
+    /// Like [`switched`](Self::switched), with a call every 100 ms.
     fn watched<T>(
         &self,
         rate: Rate,
@@ -212,7 +212,7 @@ impl Row {
     ) -> Result<(T, Counters, Span), Error> {
         let mut config = Config::new();
         config.options.wait = wait;
-        // The receiver never speaks.
+        // The receiver never sends.
         config.options.unknown_limit = None;
         config.ports = ["left", "right"].map(|name| port(name, rate)).into();
         let (is_ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -220,8 +220,8 @@ impl Row {
             let switch = scope.spawn(|| {
                 let result = self.middle.run(|| {
                     let mut live = Live::open(&config)?;
-                    // Without it the results show more of what else runs. If it may not be, they
-                    // do.
+                    // Without priority the results include more of other processes; a refusal is
+                    // ignored.
                     let _ = process::raise_priority();
                     crate::drop_privileges()?;
                     let began = process::thread_time();
@@ -235,7 +235,7 @@ impl Row {
                     })?;
                     Ok::<_, Error>((live.counters(), process::thread_time() - began))
                 });
-                // A switch that did not open must not be waited for.
+                // Other threads must not wait for a switch that failed to open.
                 is_ready.store(true, Ordering::Release);
                 result
             });
@@ -249,12 +249,12 @@ impl Row {
         })
     }
 
-    /// Sends frames of this length from left to right as fast as they go.
+    /// Sends frames of this length from left to right as fast as possible.
     fn flood(&self, len: usize, span: Span) -> Result<Forwarded, Error> {
         self.send(Load { len, rate: None }, span, &AtomicBool::new(false))
     }
 
-    /// Sends frames from left to right for so long, or until `stop` is set.
+    /// Sends frames from left to right for this time, or until `stop` is set.
     fn send(&self, load: Load, span: Span, stop: &AtomicBool) -> Result<Forwarded, Error> {
         let before = self.received()?;
         let (sent, took) = self.left.run(|| {
@@ -285,14 +285,14 @@ impl Row {
         })
     }
 
-    /// What the receiver's kernel has counted.
+    /// Frames counted by the receiver's kernel.
     fn received(&self) -> Result<u64, Error> {
         let text = self.right.run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         let text = text.map_err(Error::system("read counters", "no capability"))?;
         Ok(received_packets(&text, "host").unwrap_or_default())
     }
 
-    /// Sends a small packet to and fro.
+    /// Sends a small packet back and forth.
     fn round_trips(&self, span: Span) -> Result<Quantiles, Error> {
         let failed = || Error::system("exchange packets", "no capability");
         let echo = self.right.run(|| UdpSocket::bind("10.0.0.2:7"))?;
@@ -329,14 +329,14 @@ impl Row {
     }
 }
 
-/// Asks again and again for so long. Returns how long each answer took.
+/// Sends requests repeatedly for this time. Returns the time of each answer.
 fn ask(asker: &UdpSocket, span: Span) -> Times {
     let clock = Clock::start();
     let mut times = Times::new();
     let mut bytes = [0; 64];
     while clock.now() - Time::ZERO < span {
         let began = clock.now();
-        // The first is lost to address resolution at worst; a lost one is not measured.
+        // At worst address resolution loses the first; lost packets are not measured.
         let sent = asker.send(&bytes[..32]);
         if sent.is_ok() && asker.recv(&mut bytes).is_ok() {
             times.add(clock.now() - began);
@@ -349,9 +349,9 @@ fn port(name: &str, rate: Rate) -> PortSettings {
     PortSettings::new(name, rate)
 }
 
-/// A UDP packet from left to right, ECN-capable. The receiver's kernel, which works on the switch's
-/// processor, drops it at once for its length of zero. An address that the receiver does not have
-/// costs it a route for each packet, and whole batches of them to free at a time.
+/// An ECN-capable UDP packet from left to right. The receiver's kernel, which runs on the switch's
+/// processor, drops it at once because its length is zero. An address that the receiver does not
+/// have would cost a route lookup per packet, and frees of whole batches.
 fn frame(len: usize) -> Vec<u8> {
     let mut frame = vec![0; len];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
@@ -360,7 +360,7 @@ fn frame(len: usize) -> Vec<u8> {
     frame[14..34]
         .copy_from_slice(&[0x45, 2, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
     frame[16..18].copy_from_slice(&ip_len.to_be_bytes());
-    // A bridge with netfilter drops packets with a wrong one.
+    // A bridge with netfilter drops packets with a wrong checksum.
     let words = frame[14..34].chunks(2);
     let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
     let folded = (sum & 0xFFFF) + (sum >> 16);
@@ -368,7 +368,7 @@ fn frame(len: usize) -> Vec<u8> {
     frame
 }
 
-/// The count of received packets of an interface in the form of `/proc/net/dev`.
+/// Received packets of an interface, from text in the form of `/proc/net/dev`.
 fn received_packets(text: &str, interface: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     let (_, counts) = lines.find(|(name, _)| name.trim() == interface)?;

@@ -1,9 +1,8 @@
-//! Whether the switch stays whole under everything at once, for long: traffic, links that go down
-//! and come back, thresholds that change, storms of broadcasts, MTUs that change, and clients that
-//! ask.
+//! Soak test: everything at once for a long time. Traffic, links that go down and come back,
+//! changing thresholds, broadcast storms, changing MTUs, and clients of the endpoint.
 //!
-//! At the end of each minute everything pauses, and what the kernels on both sides counted is
-//! compared with what the switch counted: every frame has arrived, or some counter says why not.
+//! At the end of each minute everything pauses, and the counts of the kernels on both sides are
+//! compared with the switch's: every frame has arrived, or a counter says why not.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -28,24 +27,24 @@ use crate::namespace::Namespace;
 use crate::run::Live;
 use crate::sys::process;
 
-/// What happened in a minute, and whether it adds up.
+/// Events of a minute, and the balance of its frames.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Minute {
-    /// Which, from one on.
+    /// Number of the minute, from one.
     pub number: u32,
-    /// Frames that the hosts' kernels sent, since the beginning.
+    /// Frames sent by the hosts' kernels, since the start.
     pub offered: u64,
-    /// Frames that left the switch, since the beginning.
+    /// Frames that left the switch, since the start.
     pub forwarded: u64,
-    /// Frames that it dropped, whatever the reason, since the beginning.
+    /// Frames that the switch dropped for any reason, since the start.
     pub dropped: u64,
-    /// Frames that the kernel had no room for in the ring, since the beginning.
+    /// Frames for which the kernel had no room in the ring, since the start.
     pub missed: u64,
-    /// What was done to it in this minute.
+    /// Disturbances in this minute.
     pub chaos: Chaos,
-    /// Frames that appeared in the switch less those that disappeared: zero.
+    /// Frames that appeared in the switch minus frames that disappeared: zero.
     pub imbalance: i128,
-    /// Frames that hosts sent, that did not come in, and that no counter has: zero.
+    /// Frames that hosts sent, that did not arrive at the switch, and that no counter has: zero.
     pub lost_before: i64,
     /// Frames that the switch sent, that did not arrive, and that no counter has: zero.
     pub lost_behind: i64,
@@ -53,30 +52,30 @@ pub struct Minute {
     pub memory: u64,
 }
 
-/// How often something was done.
+/// Number of disturbances of each kind.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Chaos {
-    /// A link went down and came back.
+    /// Links that went down and came back.
     pub flaps: u64,
-    /// The marking changed.
+    /// Changes of the marking.
     pub reloads: u64,
-    /// A burst of broadcasts.
+    /// Bursts of broadcasts.
     pub storms: u64,
-    /// The MTU of an interface changed and changed back.
+    /// Changes of an interface's MTU, and back.
     pub mtu_changes: u64,
-    /// Somebody asked for counters, and got them.
+    /// Requests for counters that were answered.
     pub scrapes: u64,
-    /// Somebody asked and got nothing.
+    /// Requests for counters without an answer.
     pub failed_scrapes: u64,
 }
 
 impl Minute {
-    /// What the switch knows of.
+    /// Frames that the switch has seen.
     const fn seen(&self) -> u64 {
         self.forwarded + self.dropped + self.missed
     }
 
-    /// Whether all frames are accounted for and all who asked got an answer.
+    /// Whether all frames are accounted for and all requests were answered.
     pub const fn is_whole(&self) -> bool {
         self.imbalance == 0
             && self.lost_before == 0
@@ -88,21 +87,21 @@ impl Minute {
 /// The length of a minute.
 const MINUTE: Span = Span::from_secs(60);
 
-/// How long nothing may move before all is counted, and how often that is tried.
+/// Time without any movement before frames are counted, and number of attempts.
 const PAUSE: Span = Span::from_ms(500);
 const MOST_PAUSES: u32 = 20;
 
-/// What the hosts send to each other all the time, in each direction.
+/// Continuous traffic between the hosts, in each direction.
 const LOAD: Rate = Rate::from_bps(200_000_000).expect("above zero");
 
-/// The speed of the wires: twice what a host sends, which storms exceed.
+/// Rate of the wires: twice a host's traffic, which storms exceed.
 const WIRE: Rate = Rate::from_bps(400_000_000).expect("above zero");
 
 /// Frames of a storm.
 const STORM: usize = 20_000;
 
-/// Does everything at once for so long, or until `stop` is set, and hands every minute to `report`.
-/// Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
+/// Runs all disturbances for this time, or until `stop` is set, and passes every minute to
+/// `report`. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
 pub fn soak(
     span: Span,
     stop: &AtomicBool,
@@ -125,7 +124,7 @@ pub fn soak(
     })
 }
 
-/// Ends all threads, however this one ends.
+/// Ends all threads when this thread ends for any reason.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -134,16 +133,16 @@ impl Drop for Over<'_> {
     }
 }
 
-/// What the threads know of each other.
+/// State shared by the threads.
 #[derive(Default)]
 struct Stage {
     is_over: AtomicBool,
     /// Whether the switch is open.
     is_open: AtomicBool,
     is_running: AtomicBool,
-    /// How often the marking should have changed.
+    /// Number of marking changes requested.
     reloads: AtomicU64,
-    /// How many storms there should have been.
+    /// Number of storms requested.
     storms: AtomicU64,
     counters: Mutex<Counters>,
 }
@@ -159,7 +158,7 @@ fn run_switch(row: &Row, endpoint: &Endpoint, stage: &Stage) -> Result<(), Error
     config.ports = ["left", "right"].map(|name| port(name, WIRE)).into();
     row.middle.run(|| {
         let mut live = Live::open(&config)?;
-        // If it may not be, the ring overflows more often, which is counted.
+        // Without priority the ring overflows more often, which is counted.
         let _ = process::raise_priority();
         crate::drop_privileges()?;
         let mut reloads = 0;
@@ -185,14 +184,14 @@ fn run_switch(row: &Row, endpoint: &Endpoint, stage: &Stage) -> Result<(), Error
     })?
 }
 
-/// One scheme after the other.
+/// The schemes, one after the other.
 fn marking(number: u64) -> mark::Config {
     let names = ["tcn", "codel", "queue-red", "drop-tail"];
     let name = names[(number % names.len() as u64) as usize];
     mark::Config::named(name).unwrap_or_else(|| Config::new().marking)
 }
 
-/// Sends to the other host at a steady rate, and storms when there should be one.
+/// Sends to the other host at a steady rate, and storms on request.
 fn send(from: u8, stage: &Stage) -> Result<(), Error> {
     let clock = Clock::start();
     let mut sender = PacketSocket::open("host", &Options::default(), clock)?;
@@ -209,7 +208,7 @@ fn send(from: u8, stage: &Stage) -> Result<(), Error> {
         if now - looked_at > Span::from_ms(50) {
             looked_at = now;
             sender.maintain();
-            // What comes from the other side is read, so that its ring does not fill.
+            // Frames from the other side are read, so that their ring does not fill.
             while sender.receive(now, BURST, |_| {}) > 0 {}
         }
         let wanted = stage.storms.load(Ordering::Relaxed);
@@ -219,7 +218,7 @@ fn send(from: u8, stage: &Stage) -> Result<(), Error> {
                 let _ = sender.send(&[broadcast.as_slice(); BURST]);
             }
         }
-        // A link that is down takes nothing.
+        // A link that is down accepts nothing.
         if stage.is_running.load(Ordering::Relaxed) {
             let _ = sender.send(&[steady.as_slice(); BURST]);
         }
@@ -241,7 +240,7 @@ fn carry_on(
     while !stage.is_open.load(Ordering::Relaxed) && !stage.is_over() {
         clock.sleep_until(clock.now() + Span::from_ms(10));
     }
-    // Whatever the kernels said to each other before.
+    // Frames that the kernels exchanged before.
     let ledger = Ledger { row, stage, before: kernels(row)? };
     let mut rng = Rng::new(1, 0);
     let mut minutes = Vec::new();
@@ -263,7 +262,7 @@ fn carry_on(
     Ok(minutes)
 }
 
-/// Does one bad thing.
+/// Causes a disturbance.
 fn strike(
     row: &Row,
     draw: u32,
@@ -274,7 +273,8 @@ fn strike(
     let name = ["left", "right"][(draw >> 16) as usize % 2];
     match draw % 8 {
         0 | 1 => {
-            // At the host: what is still in flight to the switch arrives, as on a cable.
+            // The host's side goes down: frames in flight to the switch still arrive, as on a
+            // cable.
             let host = if name == "left" { &row.left } else { &row.right };
             host.ip("link set host down")?;
             host.ip("link set host up")?;
@@ -289,7 +289,7 @@ fn strike(
             chaos.storms += 1;
         }
         5 => {
-            // Below 1280 the kernel would begin with IPv6 anew, and send packets of its own.
+            // Below 1280 the kernel would restart IPv6, and send packets of its own.
             row.middle.ip(&format!("link set {name} mtu 1280"))?;
             row.middle.ip(&format!("link set {name} mtu 1500"))?;
             chaos.mtu_changes += 1;
@@ -305,7 +305,7 @@ fn strike(
     Ok(())
 }
 
-/// What the kernels counted of some interfaces.
+/// Counts of the kernel for some interfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Kernel {
     receive_drops: u64,
@@ -335,7 +335,7 @@ fn kernels(row: &Row) -> Result<[Kernel; 2], Error> {
     Ok([hosts, ports])
 }
 
-/// Compares what the switch counted with what the kernels did since the beginning.
+/// Compares the switch's counts with the kernels' since the start.
 struct Ledger<'a> {
     row: &'a Row,
     stage: &'a Stage,
@@ -343,7 +343,7 @@ struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
-    /// Waits until nothing moves any more, and takes stock.
+    /// Waits until nothing moves any more, and compares the counts.
     fn settle(&self, chaos: Chaos, number: u32, clock: Clock) -> Result<Minute, Error> {
         let mut last = self.account(chaos, number)?;
         for _ in 0..MOST_PAUSES {
@@ -379,7 +379,7 @@ impl Ledger<'_> {
             chaos,
             imbalance: counters.imbalance(),
             lost_before: lost(offered, came, dropped_before),
-            // What the kernel drops here it reports, at least Linux 6.18, and then it was not
+            // From Linux 6.18 on, the kernel reports its drops here, and such a frame was not
             // forwarded.
             lost_behind: forwarded.cast_signed() - arrived.cast_signed(),
             memory: memory(),
@@ -387,8 +387,8 @@ impl Ledger<'_> {
     }
 }
 
-/// What is missing of what was sent: neither came nor was dropped by the kernel, which may have
-/// told the sender. Below zero if more came than was sent.
+/// Frames missing of those sent: neither arrived nor dropped by the kernel, which may have told the
+/// sender. Negative if more arrived than were sent.
 const fn lost(sent: u64, came: u64, dropped: u64) -> i64 {
     match sent.checked_sub(came) {
         Some(missing) => missing.saturating_sub(dropped).cast_signed(),
@@ -396,7 +396,7 @@ const fn lost(sent: u64, came: u64, dropped: u64) -> i64 {
     }
 }
 
-/// An interface in the form of `/proc/net/dev`.
+/// Counts of an interface, from text in the form of `/proc/net/dev`.
 fn interface(text: &str, name: &str) -> Kernel {
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
     let counts = lines.find(|(found, _)| found.trim() == name);
@@ -408,7 +408,7 @@ fn interface(text: &str, name: &str) -> Kernel {
     Kernel { receive_drops: at(3), sent: at(9) }
 }
 
-/// The resident memory of this process, in KiB; zero where it cannot be read.
+/// Resident memory of this process, in KiB; zero if it cannot be read.
 fn memory() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_dropped_is_not_lost() {
+    fn frames_dropped_by_the_kernel_are_not_lost() {
         assert_eq!([lost(10, 10, 3), lost(10, 8, 3), lost(10, 5, 3)], [0, 0, 2]);
         assert_eq!(lost(10, 11, 3), -1);
     }

@@ -1,5 +1,4 @@
-//! Whether a shaped wire keeps its rate for long: second by second, with what a hypervisor took of
-//! each.
+//! Long-term rate of a shaped wire: second by second, with the steal time of each.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,36 +12,36 @@ use crate::error::Error;
 use crate::machine::ProcessorTime;
 use crate::run::Live;
 
-/// A wire of 1 Gb/s with TCN, offered twice as much, for long.
+/// A wire of 1 Gb/s with TCN, offered twice its rate, for a long time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steady {
-    /// Bits of wire in a second as configured.
+    /// Configured wire bits per second.
     pub configured_bits_per_second: u64,
-    /// One after the other, from the second on: the load begins in the first.
+    /// Seconds in order, from the second one on: the load starts in the first.
     pub seconds: Vec<Second>,
-    /// The wire's port in the end. Its lateness is that of the last moments.
+    /// Final counters of the wire's port. Its lateness covers the last moments only.
     pub port: PortCounters,
-    /// What was offered and what got through, over all the time.
+    /// Offered and forwarded frames, over the whole time.
     pub forwarded: Forwarded,
 }
 
-/// A second or a little more.
+/// A second or slightly more.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Second {
-    /// Bits of wire in a second, framing included.
+    /// Wire bits per second, framing included.
     pub bits_per_second: u64,
-    /// How late all but 1 % of the packets left at most.
+    /// 99th percentile of the lateness of packets.
     pub lateness_p99_ns: u64,
     /// Wire time lost to lateness that was not caught up.
     pub lost_ns: u64,
-    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    /// Steal time: thousandths of processor time that a hypervisor gave to others.
     pub stolen: u32,
 }
 
-/// The least length of what is called a second.
+/// Shortest interval that counts as a second.
 const SECOND: Span = Span::from_secs(1);
 
-/// Shapes a wire for so long, or until `stop` is set. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
+/// Shapes a wire for this time, or until `stop` is set. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
 pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
     let row = Row::new()?;
     let mut book = Book::default();
@@ -57,17 +56,17 @@ pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
     })
 }
 
-/// Looks at a switch every second.
+/// Observes a switch every second.
 #[derive(Default)]
 struct Book {
     last: Option<Look>,
     seconds: Vec<Second>,
 }
 
-/// The wire and the machine at a moment.
+/// The wire and the machine at one moment.
 #[derive(Clone, Copy)]
 struct Look {
-    /// Since the switch was opened.
+    /// Time since the switch was opened.
     at: Span,
     pace: Pace,
     time: ProcessorTime,
@@ -93,7 +92,7 @@ fn between(last: &Look, now: &Look) -> Second {
     let ns = u128::from((now.at - last.at).as_ns().max(1));
     let bits = frames * u128::from(WIRE_BITS) * 1_000_000_000 / ns;
     Second {
-        // No wire has 2^64 bits in a second.
+        // No wire sends 2^64 bits in a second.
         bits_per_second: bits as u64,
         lateness_p99_ns: now.pace.lateness.p99_ns,
         lost_ns: (now.pace.lost - last.pace.lost).as_ns(),
@@ -107,7 +106,7 @@ mod tests {
     use crate::counters::Quantiles;
 
     #[test]
-    fn a_second_is_what_came_between_two_looks() {
+    fn a_second_is_the_difference_of_two_samples() {
         let look = |ms, sent, lost, p99_ns| Look {
             at: Span::from_ms(ms),
             pace: Pace {

@@ -1,4 +1,4 @@
-//! An interface without a wire: a test puts frames in and takes frames out.
+//! An interface without a wire: a test inserts and removes frames.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use super::{Device, Received, SendError};
 #[derive(Clone, Debug)]
 pub struct Memory {
     incoming: VecDeque<(Time, Vec<u8>)>,
-    /// What was sent, in order.
+    /// Sent frames, in order.
     pub sent: Vec<Vec<u8>>,
-    /// How many more frames can be sent; the rest has to wait.
+    /// Number of frames that can still be sent; further ones must wait.
     pub room: usize,
     /// Longer frames are refused.
     pub longest: usize,
-    /// Longer frames find no buffer, as behind a veth pair whose other end has a smaller MTU.
+    /// Longer frames find no buffer, as with a veth pair whose other end has a smaller MTU.
     pub longest_behind: usize,
     /// Whether frames can be sent at all.
     pub is_up: bool,
@@ -35,7 +35,7 @@ impl Memory {
         }
     }
 
-    /// Lets a frame come in at `arrival`. Frames come in order.
+    /// Inserts a received frame with this arrival time. Frames must be in order.
     pub fn push(&mut self, arrival: Time, frame: Vec<u8>) {
         self.incoming.push_back((arrival, frame));
     }

@@ -1,11 +1,12 @@
-//! An interface over a packet socket: frames come in through a ring shared with the kernel, which
-//! costs no system call and shows when each came; they go out straight from where they waited, a
-//! burst with one call.
+//! An interface through a packet socket. Frames come in through a ring shared with the kernel,
+//! which needs no system call and has arrival times. They go out directly from their slots, a burst
+//! per call.
 //!
-//! The ring is a queue that no scheme sees: it fills only while the switch is not running. On the
-//! way out there is no queue of the kernel's but that of the interface itself.
+//! The ring is a queue invisible to schemes: it fills only while the switch is not running. On
+//! output the only queue of the kernel is the interface's own.
 //!
-//! An interface that goes down, or is removed and made again under its name, is used again as soon
+//! An interface that goes down, or is removed and created again with the same name, is used again
+//! as soon as it is back; this needs no privilege.
 //! as it is back, and no privilege is needed for that.
 
 use std::io;
@@ -27,11 +28,11 @@ pub struct PacketSocket {
     ring: Ring,
     socket: OwnedFd,
     name: String,
-    /// The interface that the socket is bound to.
+    /// Number of the interface that the socket is bound to.
     index: Option<i32>,
     clock: Clock,
     is_up: bool,
-    /// How often its flags may still know of no carrier before it is asked for.
+    /// Remaining checks before the carrier itself is queried, because flags follow late.
     patience: u32,
     /// Whether a frame was not sent because the interface was down.
     was_down: bool,
@@ -40,8 +41,8 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens an existing interface. Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` where the interface
-    /// joins packets together and has to be kept from it.
+    /// Opens an existing interface. Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` if the interface
+    /// merges packets and must stop.
     pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
         let action = || format!("open a packet socket for {name}");
         let index = find(name)?;
@@ -68,8 +69,8 @@ impl PacketSocket {
         Ok(device)
     }
 
-    /// Whether the interface is up and has a carrier, which it may have lost or got up to a second
-    /// ago.
+    /// Whether the interface is up and has a carrier. A change of the carrier may be seen up to a
+    /// second late.
     fn is_running(&mut self) -> bool {
         let socket = self.socket.as_fd();
         if let Some(is_up) = interface::is_running(socket, &self.name) {
@@ -84,14 +85,13 @@ impl PacketSocket {
         interface::has_carrier(socket, &self.name)
     }
 
-    /// What can be polled for frames.
+    /// Descriptor that can be polled for frames.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 }
 
-/// The number of an interface that can be a port. Nothing of it is changed, and no privilege
-/// needed.
+/// Number of an interface that can be a port. Changes nothing, and needs no privilege.
 pub(crate) fn find(name: &str) -> Result<i32, Error> {
     let failed = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
     let control = interface::control().map_err(failed())?;
@@ -105,7 +105,7 @@ pub(crate) fn find(name: &str) -> Result<i32, Error> {
     Ok(index)
 }
 
-/// A second, at ten looks in each.
+/// One second, at ten checks per second.
 const PATIENCE: u32 = 9;
 
 impl Device for PacketSocket {
@@ -116,7 +116,7 @@ impl Device for PacketSocket {
         let mut unfinished = 0;
         while count < most
             && self.ring.take(|frame| {
-                // One look at the clocks for a burst, and none while nothing comes.
+                // Reads the clocks once per burst, and not at all without frames.
                 let (now, since) = *clocks.get_or_insert_with(|| (clock.now(), Since::now()));
                 unfinished += u64::from(frame.is_unfinished);
                 take(Received {
@@ -158,12 +158,12 @@ impl Device for PacketSocket {
         let went_down = packet::went_down(socket) || was_down;
         let index = interface::index(socket, &self.name).unwrap_or_default();
         let is_another = index.is_some() && self.index.is_some() && index != self.index;
-        // Gone, or another one of the same name, which may have the number of the first.
+        // The interface is gone, or another one has its name and possibly its number.
         if index != self.index || went_down {
             self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
         }
         self.is_up = self.index.is_some() && self.is_running();
-        // The link may have been down in between, though nobody looked.
+        // The link may have been down meanwhile without a check.
         self.is_up && !is_another && !went_down
     }
 

@@ -1,13 +1,14 @@
 //! A TAP interface: the kernel's side is an interface like any other, this side reads and writes
-//! one frame at a time. For hosts without packet sockets, good to about 1 Gb/s.
+//! one frame at a time. For hosts without packet sockets, good for about 1 Gb/s.
 //!
-//! Frames carry no time of arrival: it is when they are read. Those that the kernel sends wait in
-//! the interface's own queue until then, which no scheme sees. The kernel's side may be in another
-//! namespace, where it cannot be asked for: that it is down shows when a frame is sent.
+//! Frames have no arrival time except the time at which they are read. Frames sent by the kernel
+//! wait until then in the interface's own queue, which is invisible to schemes. The kernel's side
+//! may be in another namespace, where it cannot be queried: a link that is down shows when a frame
+//! is sent.
 //!
-//! An interface that is removed, with its namespace or alone, is taken up again when there is one
-//! of its name in the namespace in which it was opened. No privilege is needed for one that has no
-//! owner, or this one.
+//! An interface that was removed, alone or with its namespace, is attached again when one with its
+//! name exists in the namespace in which it was opened. This needs no privilege if the interface
+//! has no owner, or is owned by the current user.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -25,19 +26,19 @@ use crate::sys::{interface, tap};
 pub struct Tap {
     file: File,
     name: String,
-    /// Whether there is an interface.
+    /// Whether an interface is attached.
     is_attached: bool,
-    /// For questions about the interface.
+    /// Socket for queries about the interface.
     control: OwnedFd,
-    /// One byte longer than the longest frame, so that a longer one is noticed.
+    /// One byte longer than the longest frame, so that longer frames are detected.
     buffer: Box<[u8]>,
     /// Whether the last frame could be sent.
     is_up: bool,
 }
 
 impl Tap {
-    /// Opens a TAP interface and sets it up; it is made if there is none of the name, and is then
-    /// gone with this value. Needs `CAP_NET_ADMIN`.
+    /// Opens a TAP interface and sets it up. If none with the name exists it is created, and
+    /// disappears with this value. Needs `CAP_NET_ADMIN`.
     pub fn open(name: &str, options: &Options) -> Result<Self, Error> {
         let failed = || Error::system(format!("open TAP interface {name}"), "CAP_NET_ADMIN");
         let file = tap::open(name).map_err(failed())?;
@@ -54,20 +55,20 @@ impl Tap {
         })
     }
 
-    /// What can be polled for frames; without an interface there is nothing to wait for.
+    /// Descriptor that can be polled for frames; without an interface there is nothing to poll.
     pub(crate) fn descriptor(&self) -> RawFd {
         if self.is_attached { self.file.as_raw_fd() } else { -1 }
     }
 
-    /// Takes up an interface of the name, if there is one again.
+    /// Attaches to an interface with the name, if there is one again.
     #[cold]
     fn attach(&mut self) {
-        // To attach takes a lock of the kernel's that whoever removes interfaces may hold for long.
+        // Attaching takes a kernel lock that may be held for long while interfaces are removed.
         let is_there =
             interface::index(self.control.as_fd(), &self.name).is_ok_and(|index| index.is_some());
         self.is_attached = is_there && tap::attach(&self.file, &self.name).is_ok();
         if self.is_attached {
-            // Whoever made it again may have done so, and a privilege is needed otherwise.
+            // Its creator may have set it up; otherwise this needs a privilege.
             let _ = interface::set_up(self.control.as_fd(), &self.name);
             let _ = interface::disable_offloads(self.control.as_fd(), &self.name);
         }
@@ -81,7 +82,7 @@ impl Device for Tap {
             let len = match self.file.read(&mut self.buffer) {
                 Ok(len) => len,
                 Err(error) => {
-                    // Otherwise there is no frame now; a link that is down is noticed elsewhere.
+                    // Otherwise there is no frame now; a link that is down is detected elsewhere.
                     self.is_attached = error.raw_os_error() != Some(libc::EBADFD);
                     break;
                 }
@@ -127,7 +128,7 @@ impl Device for Tap {
         if !self.is_attached {
             self.attach();
         }
-        // Whether it is up again shows with the next frame.
+        // The next frame shows whether it is up again.
         std::mem::replace(&mut self.is_up, true) && self.is_attached
     }
 }

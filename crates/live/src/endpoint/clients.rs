@@ -1,4 +1,4 @@
-//! The clients of an endpoint, all on one thread.
+//! Clients of an endpoint, all on one thread.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -15,13 +15,13 @@ use super::http::{self, Form, Reply};
 use super::{Pages, Shared, TIMEOUT};
 use crate::clock::Clock;
 
-/// The most clients at once.
+/// Most simultaneous clients.
 const MOST: usize = 64;
 
-/// The longest head of a request.
+/// Longest head of a request.
 const LONGEST: usize = 4_096;
 
-/// How long to wait before a client is accepted after the system refused to.
+/// Pause before the next client is accepted after the system refused one.
 const PAUSE: Span = Span::from_ms(100);
 
 pub(super) const LISTENER: Token = Token(MOST);
@@ -35,23 +35,24 @@ pub(super) struct Clients {
     shared: Arc<Shared>,
     clock: Clock,
     places: [Option<Client>; MOST],
-    /// When to accept again, if a client may wait who was not accepted.
+    /// Time of the next attempt to accept, if a client may be waiting.
     retry: Option<Time>,
 }
 
 struct Client {
     stream: TcpStream,
     state: State,
-    /// When it is cut off, or, while it waits for counters, answered without.
+    /// Time at which the client is disconnected or, while it waits for counters, answered without
+    /// them.
     deadline: Time,
 }
 
 enum State {
-    /// Its request, so far.
+    /// Reading the request; the bytes so far.
     Asking(Vec<u8>),
-    /// It waits for counters.
+    /// Waiting for counters.
     Waiting(Form),
-    /// The answer, and how much of it is sent.
+    /// Sending the answer, of which this many bytes are sent.
     Answered(Vec<u8>, usize),
 }
 
@@ -77,7 +78,7 @@ impl Clients {
     pub(super) fn serve(&mut self) {
         let mut events = Events::with_capacity(2 * MOST);
         loop {
-            // If it fails, such as for a signal, there are no events.
+            // On failure, such as by a signal, there are no events.
             let _ = self.poll.poll(&mut events, self.timeout());
             if self.shared.is_over.load(Ordering::Acquire) {
                 return;
@@ -100,7 +101,7 @@ impl Clients {
         }
     }
 
-    /// How long until something happens by itself.
+    /// Time until the next deadline.
     fn timeout(&self) -> Option<Duration> {
         let deadlines = self.places.iter().flatten().map(|client| client.deadline);
         let next = deadlines.chain(self.retry).min()?;
@@ -108,11 +109,11 @@ impl Clients {
         if next <= now {
             return Some(Duration::ZERO);
         }
-        // Not before the moment has come.
+        // Rounded up, so that the deadline has passed.
         Some(Duration::from_nanos((next - now).as_ns()) + Duration::from_millis(1))
     }
 
-    /// Takes in who waits, but no more than there are places: those who were taken in come first.
+    /// Accepts waiting clients, but at most as many as there are places: earlier ones come first.
     fn accept(&mut self) {
         self.retry = None;
         for _ in 0..MOST {
@@ -122,7 +123,7 @@ impl Clients {
                     io::ErrorKind::WouldBlock => return,
                     io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
                     _ => {
-                        // Such as too many open files: it may pass.
+                        // May pass, for example too many open files.
                         self.retry = Some(self.clock.now() + PAUSE);
                         return;
                     }
@@ -132,8 +133,8 @@ impl Clients {
         self.retry = Some(self.clock.now());
     }
 
-    /// Takes a client in. If all places are taken, it gets that of the client that has taken
-    /// longest to ask, or else to read; if all wait for counters, it is sent away.
+    /// Admits a client. If all places are taken, it replaces the client that has been slowest to
+    /// send its request, or else to read. If all wait for counters, it is refused.
     fn admit(&mut self, mut stream: TcpStream) {
         let free = self.places.iter().position(Option::is_none);
         let Some(place) = free.or_else(|| self.slowest()) else {
@@ -164,7 +165,7 @@ impl Clients {
         slow.min().map(|(_, _, place)| place)
     }
 
-    /// Reads from or writes to a client, which may be over then.
+    /// Reads from or writes to a client, which may end then.
     fn advance(&mut self, place: usize, event: &Event) {
         let Some(client) = self.places.get_mut(place).and_then(Option::as_mut) else {
             return;
@@ -188,7 +189,7 @@ impl Clients {
         }
     }
 
-    /// Answers all who wait.
+    /// Answers all clients waiting for counters.
     fn answer(&mut self, counters: &dyn Pages) {
         for place in &mut self.places {
             if let Some(client) = place
@@ -203,7 +204,7 @@ impl Clients {
         }
     }
 
-    /// Gives up on those who took too long, and on counters that did not come.
+    /// Disconnects clients past their deadline, and answers those whose counters did not come.
     fn expire(&mut self) {
         let now = self.clock.now();
         for place in &mut self.places {
@@ -223,7 +224,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Sends what there is to send. Returns whether the client is done with.
+    /// Sends pending bytes. Returns whether the client is finished.
     fn write(&mut self) -> bool {
         let State::Answered(bytes, sent) = &mut self.state else {
             return false;
@@ -234,7 +235,7 @@ impl Client {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 _ => {
-                    // The end, or an error, after which there is nothing to say.
+                    // The end, or an error after which nothing can be sent.
                     let _ = self.stream.shutdown(Shutdown::Write);
                     return true;
                 }
@@ -243,7 +244,7 @@ impl Client {
     }
 }
 
-/// Reads what there is of a request. Returns whether that is enough to answer.
+/// Reads available bytes of a request. Returns whether it is complete enough to answer.
 fn read(stream: &mut TcpStream, head: &mut Vec<u8>) -> io::Result<bool> {
     let mut bytes = [0; 512];
     loop {

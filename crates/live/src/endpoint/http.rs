@@ -1,19 +1,19 @@
-//! Requests and answers as text.
+//! Requests and responses as text.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Pages;
 
-/// What to do about a request.
+/// Response to a request.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
-    /// Send this.
+    /// Send these bytes.
     Now(Vec<u8>),
-    /// Send counters in this form, once there are some.
+    /// Send the counters in this form, once they are available.
     Counters(Form),
 }
 
-/// A form of counters.
+/// Form of the counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     kind: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The whole answer.
+    /// The complete response.
     pub(super) fn answer(self, counters: &dyn Pages) -> Vec<u8> {
         let body = (self.render)(counters);
         message("200 OK", self.kind, &body, self.has_body)
@@ -31,7 +31,7 @@ impl Form {
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// What a client gets whose counters did not come.
+/// Response to a client whose counters did not come.
 pub(super) fn no_counters() -> Vec<u8> {
     let body = "no counters came\n";
     message("503 Service Unavailable", PLAIN, body, true)
@@ -47,7 +47,7 @@ fn message(status: &str, kind: &str, body: &str, has_body: bool) -> Vec<u8> {
     (head + body).into_bytes()
 }
 
-/// Decides about a request, whose host may have one of these names.
+/// Response to a request, whose host may have one of these names.
 pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
     let plain = |status, body: &str| Reply::Now(message(status, PLAIN, body, true));
     let text = String::from_utf8_lossy(head);
@@ -85,13 +85,13 @@ pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
     Reply::Counters(Form { kind, render, has_body })
 }
 
-/// Whether a host, with a port or without, is this one. Any address is: a client that knows it came
-/// here by it. A name may be one that its owner made to mean this machine, so that a page of theirs
-/// can read what is here.
+/// Whether a host, with or without a port, is this server. Every IP address is accepted, because a
+/// client that uses one reached this server by it. A name could be pointed at this machine by its
+/// owner, so that a page of theirs could read the counters.
 fn is_own(host: &str, names: &[String]) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let (address, port) = rest.split_once(']').unwrap_or((rest, "?"));
-        // A link-local address may come with the zone of the client.
+        // A link-local address may contain the client's zone.
         let (address, _) = address.split_once('%').unwrap_or((address, ""));
         let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
         return is_port && address.parse::<Ipv6Addr>().is_ok();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_host_is_there_where_http_wants_it() {
+    fn exactly_one_host_is_required_by_http_1_1() {
         let status = |request: &str| match reply(request.as_bytes(), &[]) {
             Reply::Counters(_) => "200".to_owned(),
             Reply::Now(answer) => String::from_utf8(answer[9..12].to_vec()).unwrap(),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_has_the_length_of_the_body_that_it_leaves_out() {
+    fn a_head_response_has_the_length_of_the_omitted_body() {
         let answer = |method: &str| {
             let request = format!("{method} /counters HTTP/1.0\r\n\r\n");
             let Reply::Counters(form) = reply(request.as_bytes(), &[]) else {

@@ -1,8 +1,8 @@
 //! The counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
 //!
-//! A thread of its own answers up to 64 clients at once, each on a connection of its own, and gives
-//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked
-//! for, at most once for all who ask meanwhile, and in a hundredth of its time.
+//! A separate thread answers up to 64 clients at once, each on a connection of its own, and allows
+//! each at most a few seconds. The switch's thread creates the counters only on request, at most
+//! once for all clients waiting at the time, and spends at most a hundredth of its time on them.
 
 mod clients;
 mod http;
@@ -25,8 +25,8 @@ use crate::prometheus;
 use crate::sys::process;
 use clients::Clients;
 
-/// An address that is taken, where nobody is answered yet. To take one may need a privilege; to
-/// answer needs none, and threads that begin after a process gave its privileges up never had any.
+/// A bound address that is not served yet. Binding may need a privilege; serving needs none, and
+/// threads started after a process gave up its privileges never had any.
 pub struct Listener {
     clients: Clients,
     shared: Arc<Shared>,
@@ -42,7 +42,7 @@ pub struct Endpoint {
     waker: Waker,
     thread: Option<JoinHandle<()>>,
     clock: Clock,
-    /// Until when the switch makes no counters, whoever asks: in picoseconds of the clock.
+    /// Time until which the switch creates no counters, in picoseconds of the clock.
     rest: AtomicU64,
 }
 
@@ -53,7 +53,7 @@ struct Shared {
     latest: Mutex<Option<Box<dyn Pages>>>,
 }
 
-/// What an endpoint shows.
+/// Pages shown by an endpoint.
 pub trait Pages: Debug + Send {
     /// The page `/counters`.
     fn json(&self) -> String;
@@ -73,8 +73,8 @@ impl Pages for Counters {
 }
 
 impl Listener {
-    /// Takes an address; port 0 is any that is free. Clients may call it by its address, by
-    /// `localhost` and by `names`.
+    /// Binds an address; port 0 selects any free port. Clients may use its address, `localhost` and
+    /// `names` as the host.
     pub fn bind(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
         let action = format!("listen at {address}");
         Self::open(address, names).map_err(Error::system(action, "CAP_NET_BIND_SERVICE"))
@@ -98,12 +98,12 @@ impl Listener {
         })
     }
 
-    /// Begins to answer.
+    /// Starts serving.
     pub fn start(self) -> Result<Endpoint, Error> {
         let mut clients = self.clients;
         let thread = thread::Builder::new().name("endpoint".into());
         let thread = thread.spawn(move || {
-            // If it fails there was nothing to give up.
+            // On failure there was nothing to give up.
             let _ = process::drop_capabilities();
             process::lower_priority();
             clients.serve();
@@ -121,13 +121,13 @@ impl Listener {
 }
 
 impl Endpoint {
-    /// Listens at an address; port 0 is any that is free. Clients may call it by its address, by
-    /// `localhost` and by `names`.
+    /// Listens at an address; port 0 selects any free port. Clients may use its address,
+    /// `localhost` and `names` as the host.
     pub fn listen(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
         Listener::bind(address, names)?.start()
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -140,7 +140,7 @@ impl Endpoint {
         self.rest.store(until.as_ps(), Ordering::Relaxed);
     }
 
-    /// Hands over the counters, if somebody waits for them. To be called some times a second.
+    /// Passes the counters on, if a client waits for them. Call it some times a second.
     pub fn serve<P: Pages + 'static>(&self, counters: impl FnOnce() -> P) {
         let began = self.clock.now();
         if began < self.rest() {
@@ -151,14 +151,14 @@ impl Endpoint {
             let now = self.clock.now();
             self.set_rest(now + rest_after(now - began));
             *self.shared.lock() = Some(pages);
-            // If it fails, those who wait learn that there are no counters.
+            // On failure, waiting clients learn that there are no counters.
             let _ = self.waker.wake();
         }
     }
 }
 
-/// How long the switch makes no counters after it took so long for them: many ports with many
-/// queues have many, and nothing is forwarded meanwhile. Clients wait for two seconds.
+/// Time without counters after they took `cost`: many ports with many queues have many counters,
+/// and nothing is forwarded while they are created. Clients wait for two seconds.
 fn rest_after(cost: Span) -> Span {
     (cost * 99).min(Span::from_secs(1))
 }
@@ -177,13 +177,13 @@ impl Shared {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the switch has handed over.
+    /// Takes the counters passed by the switch.
     fn take(&self) -> Option<Box<dyn Pages>> {
         self.lock().take()
     }
 }
 
-/// How long a client may take to ask and to read, and the switch to answer.
+/// Time limit of a client for sending and reading, and of the switch for answering.
 const TIMEOUT: Span = Span::from_secs(2);
 
 /// Fetches the JSON counters of the switch whose endpoint is at `address`.
@@ -211,7 +211,7 @@ mod tests {
         SocketAddr::from(([127, 0, 0, 1], 0))
     }
 
-    /// Serves until the action is done.
+    /// Serves until the action is finished.
     fn during<T: Send>(action: impl FnOnce(SocketAddr) -> T + Send) -> T {
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let address = endpoint.address();
@@ -230,7 +230,7 @@ mod tests {
         stream.write_all(request).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = Vec::new();
-        // What was not read of a long request may reset the connection after the answer.
+        // Unread bytes of a long request may reset the connection after the answer.
         let _ = stream.read_to_end(&mut answer);
         String::from_utf8(answer).unwrap()
     }
@@ -269,11 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn counters_cost_a_hundredth_of_the_time_and_are_there_while_a_client_waits() {
+    fn counters_cost_a_hundredth_of_the_time_and_arrive_before_the_timeout() {
         assert_eq!(rest_after(Span::from_us(20)), Span::from_us(1_980));
         assert_eq!(rest_after(Span::from_ms(30)), Span::from_secs(1));
         assert!(rest_after(Span::MAX) < TIMEOUT);
-        // One that takes long is not made again for who asks next, until the switch has rested.
+        // Counters that take long are not created again for the next request until the switch has
+        // rested.
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let mut made = 0;
         let mut ask = |endpoint: &Endpoint| {
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_say_nothing_keep_nobody_waiting() {
+    fn silent_clients_do_not_block_others() {
         during(|address| {
             let connect = |_| TcpStream::connect(address).unwrap();
             let idle: Vec<_> = (0..500).map(connect).collect();
@@ -310,16 +311,16 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_do_not_read_keep_nobody_waiting() {
+    fn clients_that_do_not_read_do_not_block_others() {
         during(|address| {
             let deaf = (0..500).map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
-                // One whose place went to another meanwhile cannot write.
+                // A client that lost its place meanwhile cannot write.
                 let _ = stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n");
                 stream
             });
             let deaf: Vec<_> = deaf.collect();
-            // While all who have a place wait for counters, another is sent away.
+            // While all clients with a place wait for counters, another one is refused.
             let is_answered = |_| {
                 thread::park_timeout(Duration::from_millis(2));
                 fetch(address).is_ok()
@@ -330,10 +331,10 @@ mod tests {
     }
 
     #[test]
-    fn a_client_gets_no_more_time_for_sending_byte_by_byte() {
+    fn sending_byte_by_byte_does_not_extend_the_deadline() {
         during(|address| {
             let mut stream = TcpStream::connect(address).unwrap();
-            // Until it is cut off, which the test's end would be without.
+            // Until the client is disconnected, without which the test would not end.
             while stream.write_all(b"x").is_ok() {
                 thread::park_timeout(Duration::from_millis(50));
             }
@@ -342,13 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn all_who_ask_at_once_get_the_same_counters() {
+    fn simultaneous_clients_get_the_same_counters() {
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let address = endpoint.address();
         let mut made = 0;
         let answers = thread::scope(|scope| {
             let asking: Vec<_> = (0..20).map(|_| scope.spawn(move || fetch(address))).collect();
-            // A switch that is slow to answer: all have asked by then.
+            // A slow switch: all clients have sent their request by then.
             thread::park_timeout(Duration::from_millis(300));
             while !asking.iter().all(thread::ScopedJoinHandle::is_finished) {
                 endpoint.serve(|| {

@@ -1,11 +1,11 @@
-//! Computing a checksum that a sender left to its hardware.
+//! Completes a checksum that a sender left to its hardware.
 
 use super::{Version, parse, u16_at};
 
-/// Computes the checksum of the TCP or UDP packet in a frame whose sender left that to hardware.
-/// Returns whether it did. In its place such a packet has the sum of its pseudo-header; where that
-/// is not so the checksum that is missing is another one, such as that of a packet in a tunnel, and
-/// all stays as it is.
+/// Computes the checksum of the TCP or UDP packet in a frame whose sender left it to hardware.
+/// Returns whether it did. Such a packet has the sum of its pseudo-header in the checksum's place.
+/// If it has not, another checksum is missing, such as of a packet in a tunnel, and nothing is
+/// changed.
 pub fn finish_checksum(frame: &mut [u8]) -> bool {
     let found = parse(frame).and_then(|facts| facts.ip);
     let Some((ip, packet)) = found.and_then(|ip| Some((ip, frame.get_mut(ip.offset.into()..)?)))
@@ -19,7 +19,7 @@ pub fn finish_checksum(frame: &mut [u8]) -> bool {
     segment.is_some_and(|segment| finish(packet, &segment))
 }
 
-/// Where the payload of an IP packet is and what is summed with it.
+/// Position of an IP packet's payload, and the fields of its pseudo-header.
 struct Segment {
     start: usize,
     end: usize,
@@ -62,9 +62,9 @@ fn finish(packet: &mut [u8], segment: &Segment) -> bool {
     if u16_at(packet, at) != Some(fold(pseudo)) {
         return false;
     }
-    // The pseudo-header is in the sum by what is in the checksum's place.
+    // The checksum's place already contains the pseudo-header's sum.
     let sum = match !fold(words(&packet[segment.start..segment.end])) {
-        // Zero would say that there is none.
+        // Zero would mean that there is no checksum.
         0 if segment.protocol == UDP => 0xFFFF,
         sum => sum,
     };
@@ -75,7 +75,7 @@ fn finish(packet: &mut [u8], segment: &Segment) -> bool {
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// The sum of all 16-bit words, the last padded with zero.
+/// Sum of all 16-bit words, the last padded with zero.
 fn words(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let words = words.iter().map(|&word| u64::from(u16::from_be_bytes(word)));
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::frame::tests::{checksum, ipv4, ipv6, tagged};
 
-    /// What the pseudo-header and the segment of an IP packet sum up to: zero if it is right.
+    /// Sum of the pseudo-header and the segment of an IP packet: zero if the checksum is correct.
     fn found(packet: &[u8]) -> u16 {
         let (mut pseudo, segment) = if packet[0] >> 4 == 4 {
             let segment = &packet[20..];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn udp_and_tcp_of_both_ips_get_the_checksum_that_is_right() {
+    fn udp_and_tcp_over_both_ips_get_the_correct_checksum() {
         let mut rng = Rng::new(1, 0);
         for len in 0..200 {
             let payload: Vec<u8> = (0..len + 12).map(|_| rng.next_u32() as u8).collect();
@@ -144,7 +144,7 @@ mod tests {
                     leave(&mut packet);
                     for tags in 0..=2 {
                         let mut frame = tagged(tags, kind, &packet);
-                        // What an Ethernet pads with is no part of it.
+                        // Ethernet padding is not part of the packet.
                         frame.extend([7; 5]);
                         assert!(finish_checksum(&mut frame));
                         let start = 14 + 4 * tags;
@@ -165,19 +165,19 @@ mod tests {
             assert!(finish_checksum(&mut frame));
             [frame[40], frame[41]]
         };
-        // The payload that makes the sum come out as all ones.
+        // A payload whose sum is all ones.
         assert_eq!(finished(finished([0, 0])), [0xFF, 0xFF]);
     }
 
     #[test]
-    fn what_has_no_such_checksum_stays_as_it_is() {
+    fn packets_without_such_a_checksum_are_unchanged() {
         let mut other = ipv4(0, b"payload");
         other[9] = 1;
         let mut fragment = ipv4(0, b"payload");
         fragment[6] = 0x20;
         let mut short = ipv4(0, &[]);
         short[9] = TCP;
-        // What it carries has none: this one's is right, or there is none.
+        // The inner packet's checksum is correct, or there is none.
         let mut tunnel = ipv4(0, b"payload");
         leave(&mut tunnel);
         tunnel[26] ^= 1;

@@ -1,12 +1,12 @@
-//! Setting Congestion Experienced in a frame.
+//! Sets Congestion Experienced in a frame.
 
 use super::{Ip, Version};
 
-/// Sets CE in the IP header that [`parse`](super::parse) found in this frame. Sets nothing if the
-/// header is not there, which cannot be for a frame that was not changed since.
+/// Sets CE in the IP header that [`parse`](super::parse) found in this frame. Does nothing if the
+/// header is not there, which cannot happen for an unchanged frame.
 ///
-/// An IPv4 checksum is updated, not computed anew: a header that was damaged before stays
-/// recognisable as such.
+/// An IPv4 checksum is updated, not recomputed: a header that was damaged before stays recognizable
+/// as damaged.
 #[inline]
 pub fn set_ce(frame: &mut [u8], ip: Ip) {
     let header = frame.get_mut(usize::from(ip.offset)..);
@@ -18,7 +18,7 @@ pub fn set_ce(frame: &mut [u8], ip: Ip) {
             }
         }
         Version::V6 => {
-            // The class byte straddles two: its two low bits are the middle of the second.
+            // The class byte spans two bytes: its two low bits are in the middle of the second.
             if let Some(byte) = header.get_mut(1) {
                 *byte |= 0b0011_0000;
             }
@@ -35,16 +35,16 @@ fn set_ce_v4(header: &mut [u8; 20]) {
     [header[10], header[11]] = updated(sum, old, new).to_be_bytes();
 }
 
-/// An Internet checksum after one of its 16-bit words changed (RFC 1624, equation 3).
+/// Internet checksum after one of its 16-bit words changed (RFC 1624, equation 3).
 #[inline]
 const fn updated(sum: u16, old: u16, new: u16) -> u16 {
     if old == new {
-        // The equation would turn one form of zero into the other.
+        // The equation would convert one form of zero into the other.
         return sum;
     }
     let total = !sum as u32 + !old as u32 + new as u32;
     let folded = (total & 0xFFFF) + (total >> 16);
-    // Three words leave a carry of at most 2; the second fold leaves none.
+    // Three words give a carry of at most 2; the second fold gives none.
     !((folded & 0xFFFF) + (folded >> 16)) as u16
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use tidegate_units::Ecn;
 
     #[test]
-    fn the_updated_checksum_is_right_whatever_the_header() {
+    fn the_updated_checksum_is_correct_for_any_header() {
         // Every class byte with every identification word, so that every checksum occurs.
         for class in 0..=0xFF {
             let mut header = ipv4(class, &[]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_not_there_is_left_alone() {
+    fn a_missing_header_is_ignored() {
         for version in [Version::V4, Version::V6] {
             for len in 0..16 {
                 let mut frame = vec![0; len];

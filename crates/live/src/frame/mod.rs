@@ -1,10 +1,10 @@
-//! What a switch reads of an Ethernet frame, and the two bits it may write.
+//! The fields of an Ethernet frame that a switch reads, and the two bits that it may write.
 //!
-//! Anything may come from a wire. A frame whose IP header is cut off, inconsistent or absent is not
-//! an IP packet here: it is forwarded by its addresses, in the default class, and never marked.
-//! Checksums are not verified, which is for the receiver; marking keeps a right one right and a
-//! wrong one wrong. Fragments are marked like other packets: the receiver joins their codepoints
-//! (RFC 3168, section 5.3).
+//! Any bytes may come from a wire. A frame whose IP header is truncated, inconsistent or absent is
+//! not treated as an IP packet: it is forwarded by its addresses, in the default class, and never
+//! marked. Checksums are not verified, which is the receiver's task; marking keeps a correct one
+//! correct and a wrong one wrong. Fragments are marked like other packets: the receiver combines
+//! their codepoints (RFC 3168, section 5.3).
 
 mod checksum;
 mod mark;
@@ -21,7 +21,7 @@ use tidegate_units::{Ecn, FlowId};
 pub struct Mac(u64);
 
 impl Mac {
-    /// From the bytes as they stand in a frame.
+    /// From the bytes in a frame.
     pub fn new(bytes: [u8; 6]) -> Self {
         Self(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
@@ -32,20 +32,20 @@ impl Mac {
         self.0
     }
 
-    /// Whether it addresses several stations: multicast or broadcast.
+    /// Whether the address is a group address: multicast or broadcast.
     #[inline]
     pub const fn is_group(self) -> bool {
         self.0 & GROUP_BIT != 0
     }
 
-    /// Whether it addresses all stations.
+    /// Whether the address is the broadcast address.
     #[inline]
     pub const fn is_broadcast(self) -> bool {
         self.0 == ADDRESS
     }
 
-    /// Whether a bridge must not pass it on: the reserved block of IEEE 802.1D, table 7-10, in
-    /// which pause frames, spanning tree and LLDP live.
+    /// Whether a bridge must not forward the address: the reserved block of IEEE 802.1D, table
+    /// 7-10, used by pause frames, spanning tree and LLDP.
     #[inline]
     pub const fn is_link_local(self) -> bool {
         self.0 & !0xF == LINK_LOCAL
@@ -66,7 +66,7 @@ const ADDRESS: u64 = (1 << 48) - 1;
 const GROUP_BIT: u64 = 1 << 40;
 const LINK_LOCAL: u64 = 0x0180_C200_0000;
 
-/// Which IP.
+/// IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// IPv4.
@@ -75,45 +75,45 @@ pub enum Version {
     V6,
 }
 
-/// Where a frame's IP header is and what its class byte says.
+/// Position of a frame's IP header, and its class byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// Which IP.
+    /// IP version.
     pub version: Version,
-    /// Bytes before the header: 14, and 4 more for each VLAN tag.
+    /// Bytes before the header: 14, plus 4 for each VLAN tag.
     pub offset: u8,
     /// IPv4 type of service or IPv6 traffic class: six bits of DSCP above two of ECN.
     pub class: u8,
 }
 
 impl Ip {
-    /// The codepoint.
+    /// ECN codepoint.
     #[inline]
     pub const fn ecn(self) -> Ecn {
         Ecn::from_bits(self.class)
     }
 }
 
-/// What a switch needs to know of a frame.
+/// Facts about a frame that a switch needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Where it goes.
+    /// Destination address.
     pub destination: Mac,
-    /// Where it comes from.
+    /// Source address.
     pub source: Mac,
-    /// Its IP header, if it has a whole one.
+    /// IP header, if the frame has a complete one.
     pub ip: Option<Ip>,
-    /// A hash of addresses, protocol and ports. All fragments of a datagram have the same.
+    /// Hash of addresses, protocol and ports. All fragments of a datagram have the same hash.
     pub flow: FlowId,
 }
 
-/// Reads a frame, or returns `None` if it is too short to have addresses and a type.
+/// Parses a frame; `None` if it is too short for addresses and a type.
 #[inline]
 pub fn parse(frame: &[u8]) -> Option<Facts> {
     let destination = Mac(u64_at(frame, 0)? >> 16);
     let source = Mac(u64_at(frame, 4)? & ADDRESS);
     let type_offset = type_offset(frame)?;
-    // A frame that ends in a tag has no type, so no IP packet.
+    // A frame that ends in a tag has no type, so it has no IP packet.
     let kind = u16_at(frame, type_offset).unwrap_or(0);
     let at = type_offset + 2;
     let packet = frame.get(at..).unwrap_or_default();
@@ -134,7 +134,7 @@ pub fn parse(frame: &[u8]) -> Option<Facts> {
     })
 }
 
-/// Where the type of a frame is: behind its addresses and tags.
+/// Position of a frame's type, behind its addresses and tags.
 #[inline]
 pub(crate) fn type_offset(frame: &[u8]) -> Option<usize> {
     let mut at = ADDRESSES;
@@ -146,7 +146,7 @@ pub(crate) fn type_offset(frame: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Class byte and flow of an IPv4 packet with a whole, consistent header.
+/// Class byte and flow of an IPv4 packet with a complete, consistent header.
 #[inline]
 fn ipv4(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     let header: &[u8; 20] = packet.first_chunk()?;
@@ -161,14 +161,14 @@ fn ipv4(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     }
     let addresses = u64_at(header, 12)?;
     let protocol = header[9];
-    // More fragments follow, or this is not the first: only the first would show the ports.
+    // More fragments follow, or this is not the first: only the first would have the ports.
     let is_fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3FFF != 0;
     let ports = if is_fragment { 0 } else { ports(protocol, &packet[header_len..total_len]) };
     let flow = hash([addresses, u64::from(protocol) << 32 | u64::from(ports)]);
     Some((Version::V4, header[1], FlowId(flow)))
 }
 
-/// Class byte and flow of an IPv6 packet with a whole header.
+/// Class byte and flow of an IPv6 packet with a complete header.
 #[inline]
 fn ipv6(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     let (header, payload): (&[u8; 40], _) = packet.split_first_chunk()?;
@@ -178,7 +178,7 @@ fn ipv6(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     }
     let class = header[0] << 4 | header[1] >> 4;
     let next_header = header[6];
-    // Ports behind extension headers, a fragment header among them, are not looked for.
+    // Ports behind extension headers, including a fragment header, are not searched.
     let ports = ports(next_header, &payload[..payload_len]);
     let flow = hash([
         u64_at(header, 8)?,
@@ -190,7 +190,7 @@ fn ipv6(packet: &[u8]) -> Option<(Version, u8, FlowId)> {
     Some((Version::V6, class, FlowId(flow)))
 }
 
-/// The two ports of TCP, UDP, DCCP or SCTP as one number, zero for other protocols.
+/// The two ports of TCP, UDP, DCCP or SCTP as one number; zero for other protocols.
 #[inline]
 fn ports(protocol: u8, payload: &[u8]) -> u32 {
     match (protocol, payload.first_chunk()) {
@@ -216,7 +216,7 @@ const fn is_tag(kind: u16) -> bool {
     matches!(kind, TYPE_VLAN | TYPE_SERVICE_VLAN)
 }
 
-/// Mixes words into 32 bits: the finisher of `SplitMix64`, word after word.
+/// Mixes words into 32 bits with the finalizer of `SplitMix64`, word by word.
 #[inline]
 fn hash<const N: usize>(words: [u64; N]) -> u32 {
     let mut state = 0;

@@ -2,8 +2,8 @@ use tidegate_units::Rng;
 
 use super::*;
 
-/// The Internet checksum of a header: what its checksum field should hold if that is zero, and zero
-/// if it holds that.
+/// Internet checksum of a header: the correct value if its checksum field is zero, and zero if the
+/// field is correct.
 pub(crate) fn checksum(header: &[u8]) -> u16 {
     let mut sum: u32 = 0;
     for word in header.chunks(2) {
@@ -27,7 +27,7 @@ pub(crate) fn ipv4(class: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The same over IPv6, from `fd00::1` to `fd00::2`.
+/// A UDP packet over IPv6, from `fd00::1` to `fd00::2`.
 pub(crate) fn ipv6(class: u8, payload: &[u8]) -> Vec<u8> {
     let len = (8 + payload.len()) as u16;
     let mut packet = vec![0x60 | class >> 4, class << 4 | 0x5, 0x43, 0x21];
@@ -69,7 +69,7 @@ fn ip(frame: &[u8]) -> Option<Ip> {
 }
 
 #[test]
-fn addresses_class_and_place_are_read_behind_any_number_of_tags() {
+fn addresses_class_and_offset_are_read_behind_up_to_two_tags() {
     for tags in 0..=2 {
         for class in 0..=0xFF {
             let found = |version| Some(Ip { version, offset: 14 + 4 * tags as u8, class });
@@ -83,11 +83,11 @@ fn addresses_class_and_place_are_read_behind_any_number_of_tags() {
         }
     }
     let three = tagged(3, TYPE_IPV4, &ipv4(0, b"x"));
-    assert_eq!(ip(&three), None, "a third tag is not looked behind");
+    assert_eq!(ip(&three), None, "three tags are not parsed");
 }
 
 #[test]
-fn what_is_not_a_whole_ip_packet_is_none() {
+fn incomplete_ip_packets_are_not_parsed() {
     type Damage = fn(&mut Vec<u8>);
     let cases: [(&str, Damage); 6] = [
         ("another version", |p| p[0] = 0x65),
@@ -113,7 +113,7 @@ fn what_is_not_a_whole_ip_packet_is_none() {
 }
 
 #[test]
-fn padding_behind_the_packet_does_no_harm() {
+fn padding_behind_the_packet_is_ignored() {
     let mut frame = tagged(0, TYPE_IPV4, &ipv4(2, b"x"));
     let flow = parse(&frame).unwrap().flow;
     frame.resize(60, 0xAA);
@@ -122,7 +122,7 @@ fn padding_behind_the_packet_does_no_harm() {
 }
 
 #[test]
-fn every_cut_of_a_frame_is_read_without_harm() {
+fn every_truncated_frame_is_parsed_without_panic() {
     for tags in 0..=3 {
         for packet in [ipv4(2, b"payload"), ipv6(2, b"payload")] {
             for kind in [TYPE_IPV4, TYPE_IPV6] {
@@ -138,14 +138,14 @@ fn every_cut_of_a_frame_is_read_without_harm() {
 }
 
 #[test]
-fn random_bytes_are_read_and_marked_without_harm() {
+fn random_bytes_are_parsed_and_marked_without_panic() {
     let mut rng = Rng::new(1, 0);
     let mut frame = [0; 96];
     for _ in 0..200_000 {
         for chunk in frame.chunks_mut(8) {
             chunk.copy_from_slice(&rng.next_u64().to_le_bytes());
         }
-        // Types and versions that random bytes hardly ever hit.
+        // Types and versions that random bytes rarely contain.
         let draw = rng.next_u32();
         let types = [TYPE_IPV4, TYPE_IPV6, TYPE_VLAN, TYPE_SERVICE_VLAN];
         for (at, shift) in [(12, 0), (16, 2)] {
@@ -163,7 +163,7 @@ fn random_bytes_are_read_and_marked_without_harm() {
 }
 
 #[test]
-fn packets_of_a_flow_share_its_number_and_fragments_do_too() {
+fn packets_and_fragments_of_a_flow_share_its_number() {
     let flow = |packet: &[u8]| parse(&tagged(0, TYPE_IPV4, packet)).unwrap().flow;
     let one = ipv4(0, b"abcdefgh");
     let longer = ipv4(3, b"abcdefghi");
@@ -171,7 +171,7 @@ fn packets_of_a_flow_share_its_number_and_fragments_do_too() {
     let mut other = one.clone();
     other[21] ^= 1;
     assert_ne!(flow(&one), flow(&other), "another port");
-    // First and later fragment of one datagram; the later one has no ports.
+    // First and later fragment of a datagram; the later one has no ports.
     let (mut first, mut later) = (one.clone(), longer);
     first[6] = 0x20;
     later[7] = 1;
@@ -184,7 +184,7 @@ fn packets_of_a_flow_share_its_number_and_fragments_do_too() {
 }
 
 #[test]
-fn reserved_and_group_addresses_are_recognised() {
+fn reserved_and_group_addresses_are_recognized() {
     let mac = |last| Mac::new([0x01, 0x80, 0xC2, 0, 0, last]);
     assert!(mac(0x00).is_link_local() && mac(0x0E).is_link_local());
     assert!(!mac(0x10).is_link_local());

@@ -1,7 +1,7 @@
-//! The cable from a host to its port, imitated: its speed, and how long a bit travels.
+//! Emulated cable from a host to its port, with a rate and a propagation delay.
 //!
-//! A veth pair is as fast as the processor and has no length. Where a cable is imitated, a frame
-//! comes in when it would have: after those before it have passed at the cable's speed, and a delay
+//! A veth pair is as fast as the processor and has no length. With an emulated cable a frame
+//! arrives when it would have: after earlier frames have passed at the cable's rate, and a delay
 //! later. Frames in flight take slots of the switch's store.
 
 use std::collections::VecDeque;
@@ -11,18 +11,18 @@ use tidegate_units::{ByteTime, Span, Time};
 use crate::config::{Config, PortSettings};
 use crate::store::FrameId;
 
-/// A cable with the frames on it.
+/// A cable with its frames in flight.
 #[derive(Debug)]
 pub(super) struct Cable {
     wire: Option<ByteTime>,
     delay: Span,
-    /// When the last bit so far has left the host.
+    /// Time at which the last bit so far has left the host.
     free: Time,
-    /// By time of arrival.
+    /// Frames by time of arrival.
     frames: VecDeque<(Time, FrameId)>,
 }
 
-/// A cable for each port, or none at all if there is nothing to imitate.
+/// A cable for each port, or an empty list if none is emulated.
 pub(super) fn cables(config: &Config) -> Vec<Cable> {
     let is_imitated = |port: &PortSettings| port.uplink.is_some() || port.delay > Span::ZERO;
     if !config.ports.iter().any(is_imitated) {
@@ -39,7 +39,7 @@ pub(super) fn cables(config: &Config) -> Vec<Cable> {
 }
 
 impl Cable {
-    /// The host sends a frame of `len` bytes at `sent`.
+    /// Sends a frame of `len` bytes from the host at `sent`.
     #[inline]
     pub(super) fn push(&mut self, id: FrameId, sent: Time, len: u32) {
         let span = self.wire.as_ref().map_or(Span::ZERO, |wire| wire.span(len));
@@ -47,20 +47,20 @@ impl Cable {
         self.frames.push_back((self.free + self.delay, id));
     }
 
-    /// The next frame that has arrived by `now`, with its time.
+    /// The next frame that has arrived by `now`, with its arrival time.
     #[inline]
     pub(super) fn pop(&mut self, now: Time) -> Option<(FrameId, Time)> {
         self.next_arrival().filter(|&at| at <= now)?;
         self.frames.pop_front().map(|(at, id)| (id, at))
     }
 
-    /// When the next frame arrives.
+    /// Arrival of the next frame.
     #[inline]
     pub(super) fn next_arrival(&self) -> Option<Time> {
         self.frames.front().map(|&(at, _)| at)
     }
 
-    /// How many frames are in flight.
+    /// Number of frames in flight.
     pub(super) fn frames(&self) -> usize {
         self.frames.len()
     }
@@ -77,7 +77,7 @@ mod tests {
         let mut config = Config::new();
         let port = PortSettings::new("a", Rate::from_gbps(1));
         config.ports.push(port);
-        assert!(cables(&config).is_empty(), "nothing to imitate");
+        assert!(cables(&config).is_empty(), "nothing to emulate");
         // 1250 bytes take 10 µs.
         config.ports[0].uplink = Some(Rate::from_gbps(1));
         config.ports[0].delay = Span::from_us(100);

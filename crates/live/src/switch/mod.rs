@@ -1,13 +1,13 @@
 //! The switch: frames from its devices, through the dataplane's ports, back to its devices.
 //!
-//! Time is an argument here too. Whoever runs it calls [`Switch::receive`] and
-//! [`Switch::transmit`] in turn, each with the time of the call, and [`Switch::next_departure`] to
-//! learn how long it may sleep. A packet's arrival is what its device says; it leaves at the time
-//! of the call that sends it, which is what its sojourn is measured to.
+//! Time is an argument here too. The caller alternates [`Switch::receive`] and
+//! [`Switch::transmit`], each with the time of the call, and uses [`Switch::next_departure`] to
+//! know how long it may sleep. A packet's arrival time comes from its device. It leaves at the time
+//! of the call that sends it, which ends its sojourn.
 //!
-//! A frame that floods is copied, once for each port beyond the first, as often as [storm
-//! control](crate::config::Options) lets it. VLANs share one table of stations, and tags pass as
-//! they are. There is no spanning tree: [`Switch::maintain`] sends frames that find a loop.
+//! A flooded frame is copied, once for each port beyond the first, as often as [storm
+//! control](crate::config::Options) permits. VLANs share one table of stations, and tags pass
+//! unchanged. There is no spanning tree: [`Switch::maintain`] sends frames that detect loops.
 
 mod cable;
 mod port;
@@ -38,18 +38,18 @@ use probe::Prober;
 pub use port::ObservedPort;
 pub use probe::Loop;
 
-/// A switch of devices of one kind.
+/// A switch with devices of one kind.
 #[derive(Debug)]
 pub struct Switch<D> {
     devices: Vec<D>,
     core: Core,
 }
 
-/// All of the switch but its devices, which hand frames to it.
+/// The switch without its devices, which hand frames to it.
 #[derive(Debug)]
 struct Core {
     ports: Vec<SwitchPort>,
-    /// By port; empty if none is imitated.
+    /// Cables by port; empty if none is emulated.
     cables: Vec<Cable>,
     buffer: AnyBuffer,
     store: Store,
@@ -59,16 +59,17 @@ struct Core {
     checksums: Checksums,
     prober: Prober,
     on_loop: OnLoop,
-    /// Loops that nobody has asked for yet, at most one for each port.
+    /// Loops that were found and not yet reported, at most one per port.
     found: VecDeque<Loop>,
 }
 
-/// The scheme of every port of a switch, ready to be used.
+/// Schemes of all ports of a switch, ready to be used.
 #[derive(Debug)]
 pub struct Markers(Vec<AnyMarker>);
 
 impl Markers {
-    /// The scheme of `config` for each of its ports, or what of it cannot be used.
+    /// Builds the scheme of `config` for each of its ports, or names the parameter that cannot be
+    /// used.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let ports = ports(config)?;
         let markers = ports.iter().map(|port| port.marker_of(&config.marking));
@@ -83,7 +84,8 @@ fn ports(config: &Config) -> Result<Vec<SwitchPort>, ConfigError> {
 }
 
 impl<D: Device> Switch<D> {
-    /// A switch with a device for each port of `config`, or what cannot be used.
+    /// Builds a switch with a device for each port of `config`, or names the setting that cannot be
+    /// used.
     pub fn new(config: &Config, devices: Vec<D>) -> Result<Self, ConfigError> {
         config.check()?;
         if devices.len() != config.ports.len() {
@@ -94,7 +96,7 @@ impl<D: Device> Switch<D> {
         let count = ports.len() as u16;
         let limits = config.ports.iter().map(|port| port.stations);
         let limits: Vec<u32> = limits.map(|limit| limit.unwrap_or(fdb::NO_LIMIT)).collect();
-        // Not known to who chooses addresses.
+        // Unknown to hosts that choose addresses.
         let key = RandomState::new().hash_one("stations");
         let queues = ports.first().map_or(1, SwitchPort::queues);
         let options = &config.options;
@@ -116,8 +118,8 @@ impl<D: Device> Switch<D> {
         })
     }
 
-    /// Takes at most one burst of frames from each device to the ports they leave by, and a short
-    /// one while packets wait there. Returns how many there were.
+    /// Forwards at most one burst of frames from each device, and a short one while packets wait at
+    /// the port. Returns the number of frames.
     pub fn receive(&mut self, now: Time) -> usize {
         let Self { devices, core } = self;
         let is_waited_for = core.ports.iter().any(SwitchPort::holds_packets);
@@ -130,7 +132,7 @@ impl<D: Device> Switch<D> {
         received + core.deliver(now)
     }
 
-    /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or
+    /// Sends due frames, at most one burst per port. Returns the number of frames gone, sent or
     /// lost.
     pub fn transmit(&mut self, now: Time) -> usize {
         let Core { ports, buffer, store, .. } = &mut self.core;
@@ -138,36 +140,36 @@ impl<D: Device> Switch<D> {
         ports.map(|(port, device)| port.transmit(now, device, buffer, store)).sum()
     }
 
-    /// When the next packet is due, or comes out of an imitated cable; `None` if there is none.
+    /// Time at which the next packet is due, or arrives from an emulated cable; `None` if there is
+    /// none.
     pub fn next_departure(&self) -> Option<Time> {
         let Core { ports, cables, .. } = &self.core;
         let departures = ports.iter().filter_map(SwitchPort::next_departure);
         departures.chain(cables.iter().filter_map(Cable::next_arrival)).min()
     }
 
-    /// Begins to observe all queues, in this part of the time. What was observed before is
-    /// forgotten.
+    /// Starts observing all queues in this window of time. Earlier observations are discarded.
     pub fn observe(&mut self, window: Window) {
         for port in &mut self.core.ports {
             port.observe(window);
         }
     }
 
-    /// What was observed by `now`, by port; empty if nothing was to be.
+    /// Observations until `now`, by port; empty if none were requested.
     pub fn observed(&self, now: Time) -> Vec<ObservedPort> {
         let ports = self.core.ports.iter();
         ports.filter_map(|port| port.observed(now)).collect()
     }
 
-    /// Looks after links, stations and loops, which is to be done some times a second. Stations
-    /// behind a link that went down are forgotten: they may come back elsewhere.
+    /// Checks links, stations and loops. Call it some times a second. Stations behind a link that
+    /// went down are forgotten, because they may come back elsewhere.
     pub fn maintain(&mut self, now: Time) {
         let Core { ports, fdb, prober, on_loop, .. } = &mut self.core;
         let is_probed = *on_loop != OnLoop::Ignore && prober.begin_round(now);
         let ports = ports.iter_mut().zip(&mut self.devices);
         for ((port, device), id) in ports.zip((0..).map(PortId)) {
             let is_up = device.maintain();
-            // Also those that were learned between two moments in which it was down.
+            // Also stations learned between two moments in which the link was down.
             if !is_up && fdb.stations_at(id) > 0 {
                 fdb.forget(id);
             }
@@ -180,13 +182,13 @@ impl<D: Device> Switch<D> {
         fdb.sweep(now);
     }
 
-    /// A loop that was found since this was last asked.
+    /// A loop found since the last call, if any.
     pub fn take_loop(&mut self) -> Option<Loop> {
         self.core.found.pop_front()
     }
 
-    /// Changes the scheme or its parameters; packets that wait are kept. The new scheme begins
-    /// without what the old one had learned. On `Err` nothing has changed.
+    /// Changes the scheme or its parameters and keeps waiting packets. The new scheme starts
+    /// without the old one's state. On `Err` nothing has changed.
     pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), ConfigError> {
         let ports = self.core.ports.iter();
         let markers = ports.map(|port| port.marker_of(marking));
@@ -197,25 +199,25 @@ impl<D: Device> Switch<D> {
         Ok(())
     }
 
-    /// Exchanges the schemes of all ports for others that are [ready](Markers::new), made for the
-    /// same ports. Nothing is allocated, and packets that wait are kept.
+    /// Replaces the schemes of all ports by [prepared](Markers::new) ones, built for the same
+    /// ports. Allocates nothing and keeps waiting packets.
     pub fn swap_markers(&mut self, markers: &mut Markers) {
         for (port, marker) in self.core.ports.iter_mut().zip(&mut markers.0) {
             port.swap_marker(marker);
         }
     }
 
-    /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
+    /// Pace of the ports since the last call, which restarts the count of lateness.
     pub(crate) fn take_paces(&mut self) -> impl Iterator<Item = Pace> {
         self.core.ports.iter_mut().map(SwitchPort::take_pace)
     }
 
-    /// Frames that came in by each port without a checksum and were passed on so.
+    /// Frames received at each port without a checksum and forwarded without one.
     pub(crate) fn unchecked(&self) -> impl Iterator<Item = u64> {
         self.core.ports.iter().map(|port| port.tally.unchecked)
     }
 
-    /// What the switch has done.
+    /// Counters of the switch.
     pub fn counters(&self, now: Time) -> Counters {
         let Core { ports, fdb, .. } = &self.core;
         let ports = ports.iter().zip(&self.devices);
@@ -247,7 +249,7 @@ impl<D: Device> Switch<D> {
 }
 
 impl Core {
-    /// Takes a frame that a device has for `ingress`.
+    /// Stores and forwards a frame received by the device of `ingress`.
     #[inline]
     fn take(&mut self, ingress: PortId, received: &Received<'_>) {
         let &Received { bytes, tag, len, arrival, is_unfinished } = received;
@@ -283,7 +285,7 @@ impl Core {
         }
     }
 
-    /// Takes what has come out of the imitated cables by `now`. Returns how many frames there were.
+    /// Forwards frames that have arrived from emulated cables by `now`. Returns their number.
     #[inline]
     fn deliver(&mut self, now: Time) -> usize {
         let mut count = 0;
@@ -297,7 +299,7 @@ impl Core {
         count
     }
 
-    /// Finds the port for a frame that came in at `ingress`.
+    /// Finds the egress port of a frame that came in at `ingress`.
     #[inline]
     fn forward(&mut self, id: FrameId, ingress: PortId, arrival: Time) {
         let port = &mut self.ports[ingress.index()];
@@ -347,23 +349,23 @@ impl Core {
         self.ports[port.index()].lose(loss);
     }
 
-    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was
-    /// seen at a port that is in none.
+    /// Whether a frame at a port in a loop is a copy of a frame that came in elsewhere: its station
+    /// was seen at a port that is in no loop.
     #[cold]
     fn came_back(&self, facts: &Facts, ingress: PortId, arrival: Time) -> bool {
         let port = self.fdb.lookup(facts.source, arrival);
         port.is_some_and(|port| port != ingress && self.ports[port.index()].looping.until.is_none())
     }
 
-    /// Whether a frame that came in at a port in a loop may leave: by another such port only a few
-    /// may, or one for a station that the loop has misplaced goes round for ever.
+    /// Whether a frame from a port in a loop may leave: through another port in a loop only a few
+    /// may, otherwise a frame for a station that the loop has misplaced would circulate forever.
     #[cold]
     fn may_go_round(&mut self, ingress: PortId, egress: PortId, arrival: Time) -> bool {
         let is_looping = self.ports[egress.index()].looping.until.is_some();
         !is_looping || self.ports[ingress.index()].storm.admit_looping(arrival)
     }
 
-    /// A probe of `from` came back at `to`.
+    /// Handles a probe of `from` that came back at `to`.
     #[cold]
     fn find_loop(&mut self, id: FrameId, from: PortId, to: PortId, now: Time) {
         self.store.remove(id);
@@ -379,7 +381,8 @@ impl Core {
         let blocked = (self.on_loop == OnLoop::Block).then(|| from.max(to));
         if let Some(port) = blocked {
             let looping = &mut self.ports[port.index()].looping;
-            // Once: whoever sends its probes back does not have the table searched for each.
+            // Only once: a device that returns probes must not cause a search of the table for
+            // each.
             if looping.blocked_until.replace(until).is_none() {
                 self.fdb.forget(port);
             }
@@ -389,8 +392,8 @@ impl Core {
         }
     }
 
-    /// Offers a frame to every port but the one it came in by and those that are blocked, if no
-    /// more such frames came than may.
+    /// Offers a frame to every port except its ingress and blocked ports, if the limit of such
+    /// frames permits.
     #[cold]
     fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
         let port = &mut self.ports[ingress.index()];

@@ -1,5 +1,5 @@
-//! One port of the switch: the dataplane's port, the wire's pace, and the burst that is handed to
-//! the device.
+//! A port of the switch: the dataplane's port, the wire's pace, and the burst that is handed to the
+//! device.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::mark::{AnyMarker, PortInfo};
@@ -19,7 +19,7 @@ use crate::store::{FrameId, Store};
 use crate::switch::stall::{Patience, Stall};
 use crate::switch::storm::Storm;
 
-/// A port and what belongs to it.
+/// A port with its state.
 #[derive(Debug)]
 pub(super) struct SwitchPort {
     port: Port<AnyMarker, AnyScheduler>,
@@ -29,7 +29,7 @@ pub(super) struct SwitchPort {
     pub(super) storm: Storm,
     pub(super) looping: Looping,
     lateness: Times,
-    /// By queue.
+    /// Sojourn times by queue.
     sojourns: Box<[Times]>,
     pub(super) tally: Tally,
     pub(super) is_up: bool,
@@ -41,38 +41,38 @@ pub(super) struct SwitchPort {
     id: PortId,
 }
 
-/// What was observed of a port.
+/// Observations of a port.
 #[derive(Clone, Debug)]
 pub struct ObservedPort {
-    /// How long it was looked at.
+    /// Length of the observed time.
     pub span: Span,
-    /// By queue.
+    /// Observations by queue.
     pub queues: Vec<ObservedQueue>,
 }
 
 impl ObservedPort {
-    /// Packets that went onto the wire.
+    /// Packets sent onto the wire.
     pub fn packets(&self) -> u64 {
         self.queues.iter().map(ObservedQueue::sent).sum()
     }
 
-    /// Their bytes, as they count in queues.
+    /// Bytes sent, as counted in queues.
     pub fn bytes(&self) -> u64 {
         self.queues.iter().map(|queue| queue.sent_bytes).sum()
     }
 }
 
-/// What is known of a loop at a port.
+/// State of a loop at a port.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looping {
-    /// Until when a loop is believed in, if a probe came back here or that was sent here.
+    /// Time until which a loop is assumed, if a probe came back here or was sent here.
     pub(super) until: Option<Time>,
-    /// Until when the port is blocked, if it is.
+    /// Time until which the port is blocked, if it is.
     pub(super) blocked_until: Option<Time>,
 }
 
 impl Looping {
-    /// Forgets a loop that is believed to be gone.
+    /// Ends a loop that is assumed to be gone.
     pub(super) fn expire(&mut self, now: Time) {
         for until in [&mut self.until, &mut self.blocked_until] {
             *until = until.filter(|&until| now < until);
@@ -80,7 +80,7 @@ impl Looping {
     }
 }
 
-/// What the dataplane's port does not count.
+/// Events that the dataplane's port does not count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Amount,
@@ -90,13 +90,13 @@ pub(super) struct Tally {
     pub(super) filtered: u64,
     pub(super) probes: u64,
     pub(super) loops: u64,
-    /// Frames whose missing checksum was computed, and those that were passed on without.
+    /// Frames whose missing checksum was computed, and frames forwarded without one.
     pub(super) finished: u64,
     pub(super) unchecked: u64,
     losses: [u64; Loss::ALL.len()],
 }
 
-/// Frames that have left the port and that the device has not yet taken.
+/// Frames that have left the port and that the device has not yet accepted.
 #[derive(Debug)]
 struct Staged {
     frames: [Outgoing; BURST],
@@ -152,8 +152,8 @@ impl SwitchPort {
         self.port.queues()
     }
 
-    /// Offers a frame to the port. Returns whether it was taken.
-    // Not compiled into its callers: every scheme under every scheduler is in it.
+    /// Offers a frame to the port. Returns whether it was admitted.
+    // Not inlined, because it contains every scheme under every scheduler.
     #[inline(never)]
     pub(super) fn enqueue(
         &mut self,
@@ -178,13 +178,13 @@ impl SwitchPort {
         taken.is_ok()
     }
 
-    /// Begins to observe the queues.
+    /// Starts observing the queues.
     pub(super) fn observe(&mut self, window: Window) {
         let observer = PortObserver::new(window, self.port.queues(), self.port.stats());
         self.observer = Some(Box::new(observer));
     }
 
-    /// What was observed by `now`.
+    /// Observations until `now`.
     pub(super) fn observed(&self, now: Time) -> Option<ObservedPort> {
         let observer = self.observer.as_ref()?;
         Some(ObservedPort {
@@ -193,7 +193,7 @@ impl SwitchPort {
         })
     }
 
-    /// Sends what is due, at most a burst. Returns how many frames are gone, sent or lost.
+    /// Sends due frames, at most a burst. Returns the number of frames gone, sent or lost.
     #[inline]
     pub(super) fn transmit(
         &mut self,
@@ -202,7 +202,7 @@ impl SwitchPort {
         buffer: &mut AnyBuffer,
         store: &mut Store,
     ) -> usize {
-        // What the device did not take goes first, and until then nothing else leaves the port.
+        // Frames that the device did not accept go first, and until then no other leaves the port.
         if self.staged.len == 0 {
             self.stage(now, buffer, store);
         }
@@ -214,7 +214,7 @@ impl SwitchPort {
 
     /// Sends a frame of the switch's own, at once or not at all.
     pub(super) fn send_probe(&mut self, probe: &[u8], device: &mut impl Device) {
-        // Frames that wait for the device come first; the next probe may find it free.
+        // Waiting frames come first; the next probe may find the device free.
         if self.staged.len == 0 && device.send(&[probe]) == Ok(1) {
             self.tally.sent.add(probe.len());
             self.tally.probes += 1;
@@ -222,8 +222,8 @@ impl SwitchPort {
         }
     }
 
-    /// Takes what is due out of the port, at most a burst.
-    // As `enqueue`.
+    /// Takes due packets out of the port, at most a burst.
+    // Not inlined, like `enqueue`.
     #[inline(never)]
     fn stage(&mut self, now: Time, buffer: &mut AnyBuffer, store: &mut Store) {
         while self.staged.len < BURST
@@ -255,7 +255,7 @@ impl SwitchPort {
         }
     }
 
-    /// Gives the staged frames to the device, as many as it takes.
+    /// Gives the staged frames to the device, as many as it accepts.
     #[inline]
     fn flush(&mut self, now: Time, device: &mut impl Device, store: &mut Store) -> usize {
         let staged = &self.staged.frames[..self.staged.len];
@@ -300,7 +300,7 @@ impl SwitchPort {
         gone
     }
 
-    /// When the next packet is due, or `None` if none waits.
+    /// Time at which the next packet is due, or `None` if none waits.
     #[inline]
     pub(super) fn next_departure(&self) -> Option<Time> {
         let due = match self.staged.len {
@@ -321,7 +321,7 @@ impl SwitchPort {
         self.tally.losses[loss as usize] += 1;
     }
 
-    /// A scheme for this port.
+    /// Builds a scheme for this port.
     pub(super) fn marker_of(&self, marking: &mark::Config) -> Result<AnyMarker, ConfigError> {
         marking.build(&PortInfo {
             rate: self.rate,

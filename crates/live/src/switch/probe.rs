@@ -1,8 +1,8 @@
-//! Frames that find loops: each port sends one now and then, and none should ever come back.
+//! Probes that detect loops: each port sends one periodically, and none should ever come back.
 //!
-//! A probe says which port sent it, in a round of probes, with a proof that nobody without the key
-//! of this switch can make. Those of the last round and this one count: an old one that somebody
-//! kept says nothing. Bridges pass it on like any multicast, without a VLAN tag.
+//! A probe names the port that sent it and a round of probes, with a proof that cannot be forged
+//! without the key of this switch. Only probes of this round and the last one count: a replayed old
+//! one is ignored. Bridges forward it like any multicast, without a VLAN tag.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -10,10 +10,10 @@ use tidegate_units::{PortId, Span, Time};
 
 use crate::frame::{self, ADDRESSES, Mac};
 
-/// What a switch knows of its probes.
+/// State of a switch's probes.
 #[derive(Debug)]
 pub(super) struct Prober {
-    /// Keyed anew for each switch.
+    /// A new key for each switch.
     key: RandomState,
     source: Mac,
     every: Span,
@@ -21,32 +21,32 @@ pub(super) struct Prober {
     round: u64,
 }
 
-/// A probe came back.
+/// A loop: a probe came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The port that sent it.
+    /// Port that sent the probe.
     pub from: PortId,
-    /// The port at which it came back: the same if the loop is behind it.
+    /// Port at which the probe came back: the same one if the loop is behind it.
     pub to: PortId,
-    /// The port that is blocked for it, if one is.
+    /// Port that is blocked because of the loop, if any.
     pub blocked: Option<PortId>,
 }
 
-/// A probe's bytes: as short as an Ethernet frame may be.
+/// Bytes of a probe: the shortest Ethernet frame.
 pub(super) type Frame = [u8; 60];
 
 impl Prober {
     pub(super) fn new(every: Span) -> Self {
         let key = RandomState::new();
         let [_, _, mut source @ ..] = key.hash_one("source").to_be_bytes();
-        // A local address of one station.
+        // A locally administered individual address.
         source[0] = 0x02;
-        // Two switches that begin together do not probe together.
+        // Two switches that start together do not probe at the same time.
         let phase = Span::from_ps(key.hash_one("phase") % every.as_ps().max(1));
         Self { source: Mac::new(source), every, next: Time::ZERO + phase, round: 0, key }
     }
 
-    /// Whether a round is due; the next is then a while later.
+    /// Whether a round is due; if so, schedules the next one.
     pub(super) fn begin_round(&mut self, now: Time) -> bool {
         let is_due = now >= self.next;
         if is_due {
@@ -56,7 +56,7 @@ impl Prober {
         is_due
     }
 
-    /// The probe of a port in this round.
+    /// Probe of a port in this round.
     pub(super) fn frame(&self, port: PortId) -> Frame {
         let mut frame = [0; 60];
         let [_, _, source @ ..] = self.source.number().to_be_bytes();
@@ -69,15 +69,15 @@ impl Prober {
         frame
     }
 
-    /// The source of all probes of this switch.
+    /// Source address of all probes of this switch.
     #[inline]
     pub(super) const fn source(&self) -> Mac {
         self.source
     }
 
-    /// Which port sent a frame, if that is a probe of this switch and not an old one.
+    /// Port that sent a frame, if the frame is a recent probe of this switch.
     pub(super) fn sender(&self, frame: &[u8]) -> Option<PortId> {
-        // Another switch may have put tags between the addresses and the rest.
+        // Another switch may have inserted tags between the addresses and the rest.
         let tags = frame::type_offset(frame)? - TYPE;
         let frame: &Frame = frame.get(tags..)?.first_chunk()?;
         let number = |from: usize, to: usize| {
@@ -92,7 +92,7 @@ impl Prober {
         is_ours.then_some(port)
     }
 
-    /// How long after its last probe came back a loop is believed to be gone.
+    /// Time after its last returned probe at which a loop is assumed to be gone.
     pub(super) const fn loop_timeout(&self) -> Span {
         Span::from_ps(self.every.as_ps().saturating_mul(3))
     }
@@ -102,10 +102,10 @@ impl Prober {
     }
 }
 
-/// A group of local significance: bridges pass it on, and hosts do not listen.
+/// A locally administered group address: bridges forward it, and hosts ignore it.
 const EVERYBODY: [u8; 6] = [0x03, 0x74, 0x67, 0x6C, 0x6F, 0x70];
 
-/// The first type for experiments of IEEE 802, which leave no site.
+/// First type for local experiments of IEEE 802, whose frames do not leave a site.
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xB5];
 
 const TYPE: usize = ADDRESSES;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_probe_says_nothing() {
+    fn an_old_probe_is_ignored() {
         let mut prober = Prober::new(Span::from_secs(2));
         assert!(prober.begin_round(Time::from_secs(2)));
         let probe = prober.frame(PortId(0));

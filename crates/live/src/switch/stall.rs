@@ -1,31 +1,32 @@
-//! A device that takes no frames: how often it is tried, and when a frame is given up.
+//! Devices that accept no frames: when they are tried again, and when a frame is given up.
 //!
-//! A device that only waits is asked again, less and less often, and after a second its frames are
-//! given up, a burst each second. One that has no buffer does not say whether it has one soon or
-//! never for a frame like this: the frame is tried a few times within some tens of microseconds.
-//! Once one is given up, those that are no shorter have one try, until one of them gets through:
-//! frames that are too long for a receiver cost the others of its port no time.
+//! A device that is only busy is tried again, less and less often. After a second its frames are
+//! given up, one burst per second. A device without a buffer does not say whether it will have one
+//! soon or never for a frame of this length: the frame is tried a few times within some tens of
+//! microseconds. Once one is given up, frames that are not shorter have one attempt until one of
+//! them gets through. So frames that are too long for a receiver do not delay the others of their
+//! port.
 
 use tidegate_units::{Span, Time};
 
-/// What a device has not taken.
+/// State of a device that did not accept a frame.
 #[derive(Clone, Debug)]
 pub(super) struct Stall {
-    /// When it did not take a frame for the first time, and for the last.
+    /// First and last time at which it did not accept a frame.
     since: Time,
     last: Time,
-    /// When it is to be tried again.
+    /// Time of the next attempt.
     again: Time,
-    /// How often it had no buffer for the first frame.
+    /// Number of attempts without a buffer for the first frame.
     tries: u32,
     is_stalled: bool,
-    /// Since when the first frame waits for room.
+    /// Time since which the first frame waits for room.
     waits_since: Option<Time>,
-    /// The shortest frame that was given up since one as long was sent.
+    /// Length of the shortest frame given up since one as long was sent.
     shortest_lost: usize,
 }
 
-/// What becomes of frames that were not taken.
+/// Fate of frames that were not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
     /// They are tried again.
@@ -47,7 +48,7 @@ impl Stall {
         }
     }
 
-    /// A frame of `len` bytes was sent.
+    /// Records that a frame of `len` bytes was sent.
     #[inline]
     pub(super) const fn on_sent(&mut self, len: usize) {
         self.is_stalled = false;
@@ -58,8 +59,8 @@ impl Stall {
         }
     }
 
-    /// Frames are gone without a try to come: the link is down, or the device refuses them. Those
-    /// that come next have all of their time.
+    /// Records frames lost without further attempts, because the link is down or the device refuses
+    /// them. The next frames have the full time.
     #[cold]
     pub(super) const fn on_lost(&mut self) {
         self.is_stalled = false;
@@ -68,12 +69,12 @@ impl Stall {
         self.again = Time::ZERO;
     }
 
-    /// The device has no room now and will have.
+    /// Handles a device that has no room now but will have later.
     #[cold]
     pub(super) fn on_wait(&mut self, now: Time) -> Patience {
         self.note(now);
         let span = now - *self.waits_since.get_or_insert(now);
-        // At once for a while, then less and less often.
+        // Tried at once for a while, then less and less often.
         self.again = match span {
             span if span < BRIEF => now,
             span => now + Span::from_ps(span.as_ps() / 8).min(LONGEST_PAUSE),
@@ -85,7 +86,7 @@ impl Stall {
         Patience::GiveUp
     }
 
-    /// The device has no buffer for a frame of `len` bytes.
+    /// Handles a device without a buffer for a frame of `len` bytes.
     #[cold]
     pub(super) fn on_no_buffer(&mut self, now: Time, len: usize) -> Patience {
         self.note(now);
@@ -101,18 +102,18 @@ impl Stall {
         Patience::GiveUp
     }
 
-    /// When the device is to be tried again.
+    /// Time of the next attempt.
     #[inline]
     pub(super) const fn again(&self) -> Time {
         self.again
     }
 
-    /// For how long the device has taken nothing, when it was last tried.
+    /// Time for which the device has accepted nothing, as of the last attempt.
     pub(super) fn span(&self) -> Span {
         if self.is_stalled { self.last - self.since } else { Span::ZERO }
     }
 
-    /// Notes that nothing was taken.
+    /// Records that nothing was accepted.
     const fn note(&mut self, now: Time) {
         if !self.is_stalled {
             self.since = now;
@@ -122,16 +123,16 @@ impl Stall {
     }
 }
 
-/// How often a frame is tried for which there is no buffer, and the pause after the first try; each
-/// further one is twice as long: together the time of some full frames at 1 Gb/s.
+/// Attempts for a frame without a buffer, and the pause after the first; each further pause is
+/// twice as long. Together they take the time of some full frames at 1 Gb/s.
 const TRIES: u32 = 4;
 const FIRST_PAUSE: Span = Span::from_us(10);
 
-/// How long a device that waits is tried without a pause.
+/// Time for which a busy device is tried without a pause.
 const BRIEF: Span = Span::from_us(100);
 const LONGEST_PAUSE: Span = Span::from_ms(1);
 
-/// How long frames wait for a device that takes none.
+/// Time for which frames wait for a device that accepts none.
 const LONGEST: Span = Span::from_secs(1);
 
 #[cfg(test)]
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_without_a_buffer_has_some_tries_and_longer_ones_then_have_one() {
+    fn after_a_frame_is_given_up_longer_ones_have_one_attempt() {
         let mut stall = Stall::new();
         let mut now = Time::from_us(5);
         let mut tries = |stall: &mut Stall, len| {
@@ -156,13 +157,13 @@ mod tests {
         assert_eq!(tries(&mut stall, 1_500), 1);
         assert_eq!(tries(&mut stall, 1_300), 4);
         stall.on_sent(1_299);
-        assert_eq!(tries(&mut stall, 1_300), 1, "it says nothing of longer ones");
+        assert_eq!(tries(&mut stall, 1_300), 1, "a shorter frame proves nothing for longer ones");
         stall.on_sent(1_300);
         assert_eq!(tries(&mut stall, 1_300), 4, "there is room again");
     }
 
     #[test]
-    fn a_wait_long_after_a_frame_was_given_up_is_a_new_one() {
+    fn a_wait_long_after_a_give_up_starts_over() {
         let mut stall = Stall::new();
         while stall.on_no_buffer(Time::ZERO, 1_400) == Patience::Wait {}
         assert_eq!(stall.on_wait(Time::from_secs(10)), Patience::Wait);
@@ -172,19 +173,19 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_takes_nothing_is_tried_less_and_less_and_given_up_after_a_second() {
+    fn a_device_that_accepts_nothing_is_given_up_after_a_second() {
         let mut stall = Stall::new();
         let begin = Time::from_ms(1);
         let (mut now, mut tries) = (begin, 1);
         while stall.on_wait(now) == Patience::Wait {
             tries += 1;
-            // A loop of a microsecond.
+            // A loop of one microsecond.
             now = stall.again().max(now + Span::from_us(1));
         }
         assert_eq!(stall.span(), now - begin);
         assert!(stall.span() >= Span::from_secs(1) && stall.span() < Span::from_ms(1_010));
         assert!(tries < 1_500, "{tries}");
-        // The next burst has a try a second.
+        // The next burst has one attempt per second.
         assert_eq!(stall.again(), now + Span::from_secs(1));
         assert_eq!(stall.on_wait(stall.again()), Patience::GiveUp);
         stall.on_sent(60);

@@ -1,7 +1,7 @@
-//! Storm control: how many of the frames that go to all ports a port takes in a second.
+//! Storm control: limits the frames to all ports that a port accepts per second.
 //!
-//! Only frames that flood come here: one for a station that is known costs nothing. While a port is
-//! in a loop it takes few of them: each that is dropped is one less that goes round for ever.
+//! Only flooded frames count: frames for known stations cost nothing. A port in a loop accepts few
+//! of them, because each dropped frame is one less that circulates forever.
 
 use tidegate_units::{Span, Time};
 
@@ -9,18 +9,18 @@ use crate::config::Options;
 use crate::counters::Loss;
 use crate::frame::Mac;
 
-/// The limits of a port.
+/// Limits of a port.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
     broadcast: Meter,
     multicast: Meter,
     unknown: Meter,
-    /// All of them together while the port is in a loop.
+    /// Common limit of all frames while the port is in a loop.
     looping: Meter,
 }
 
-/// How many frames a second a port in a loop takes that may go round in it: enough to find an
-/// address.
+/// Frames per second that a port in a loop accepts if they may circulate: enough for address
+/// resolution.
 const LOOP_LIMIT: u32 = 100;
 
 impl Storm {
@@ -33,7 +33,7 @@ impl Storm {
         }
     }
 
-    /// Whether a frame to `destination` may flood, or which limit it exceeds.
+    /// Admits a flooded frame to `destination`, or returns the limit that it exceeds.
     pub(super) fn admit(
         &mut self,
         destination: Mac,
@@ -53,21 +53,21 @@ impl Storm {
         if meter.admits(at) { Ok(()) } else { Err(loss) }
     }
 
-    /// Whether a frame may go on that came in at a port in a loop and may go round in it.
+    /// Whether a frame may be forwarded that came in at a port in a loop and may circulate.
     pub(super) fn admit_looping(&mut self, at: Time) -> bool {
         self.looping.admits(at)
     }
 }
 
-/// A number of frames in a second, of which a tenth may come at once.
+/// Limit of frames per second, a tenth of which may come at once.
 #[derive(Clone, Debug)]
 struct Meter {
     interval: Span,
-    /// When all frames that were admitted would have come at this pace.
+    /// Time at which all admitted frames would have come at this rate.
     next: Time,
 }
 
-/// How far frames may be ahead of their pace.
+/// Largest lead of frames over their rate.
 const BURST: Span = Span::from_ms(100);
 
 impl Meter {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_takes_its_limit_in_a_second_and_a_tenth_of_it_at_once() {
+    fn a_port_accepts_its_limit_per_second_and_a_tenth_at_once() {
         let mut meter = Meter::new(Some(1_000));
         let mut admitted = |from_ms: u64, ms: u64, per_ms: u64| {
             let times = (from_ms..from_ms + ms).flat_map(|ms| (0..per_ms).map(move |_| ms));
@@ -106,13 +106,13 @@ mod tests {
         };
         assert_eq!(admitted(0, 1, 10_000), 101);
         assert_eq!(admitted(1, 1_000, 100), 1_000);
-        // After a pause it is as in the beginning: 101, and 99 in the 99 ms from then on.
+        // After a pause it is like at the start: 101, and 99 in the following 99 ms.
         assert_eq!(admitted(5_000, 100, 50), 200);
-        assert_eq!(admitted(9_000, 1_000, 1), 1_000, "as many as may come all do");
+        assert_eq!(admitted(9_000, 1_000, 1), 1_000, "frames at the limit all pass");
     }
 
     #[test]
-    fn no_limit_takes_all_and_a_limit_of_zero_nothing() {
+    fn no_limit_accepts_all_and_a_limit_of_zero_nothing() {
         let (mut any, mut none) = (Meter::new(None), Meter::new(Some(0)));
         for _ in 0..100_000 {
             assert!(any.admits(Time::from_us(1)) && !none.admits(Time::from_us(1)));

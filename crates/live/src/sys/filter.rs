@@ -1,7 +1,7 @@
-//! A filter of system calls (`seccomp`): those that a running switch makes, and no others.
+//! A filter of system calls (`seccomp`): only calls that a running switch makes are permitted.
 //!
-//! What is not on the list fails with `EPERM`; nothing is killed. A call that a later version of a
-//! library makes is thus an error and not the end of the switch.
+//! Other calls fail with `EPERM`; nothing is killed. A call made by a later version of a library is
+//! thus an error and does not end the switch.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use seccompiler::{
     SeccompRule,
 };
 
-/// Filters the calls of all threads of this process and of those to come.
+/// Filters the calls of all current and future threads of this process.
 pub(crate) fn for_process() -> io::Result<()> {
     let program = program().map_err(io::Error::other)?;
     seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
@@ -33,7 +33,7 @@ fn program() -> Result<BpfProgram, seccompiler::BackendError> {
 
 type Rules = Result<Vec<(c_long, Vec<SeccompRule>)>, seccompiler::BackendError>;
 
-/// Calls that are allowed with some arguments only.
+/// Calls that are permitted only with some arguments.
 fn restricted() -> Rules {
     let request = |&request: &u64| SeccompRule::new(vec![equal(1, request)?]);
     let requests = REQUESTS.iter().map(request).collect::<Result<_, _>>()?;
@@ -48,9 +48,9 @@ fn restricted() -> Rules {
         (libc::SYS_openat, one(masked(2, writing, 0)?)?),
         (libc::SYS_mmap, one(masked(2, code, 0)?)?),
         (libc::SYS_mprotect, one(masked(2, code, 0)?)?),
-        // Its own thread, and nobody else's.
+        // Only this thread.
         (libc::SYS_sched_setattr, one(equal(0, 0)?)?),
-        // To whom a socket is connected, and nobody else.
+        // Only to the address to which a socket is connected.
         (libc::SYS_sendto, one(whole(4, 0)?)?),
     ])
 }
@@ -70,8 +70,8 @@ fn masked(argument: u8, mask: u64, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-/// Requests about interfaces, for which the kernel asks for a privilege where they change
-/// something, and whether a file is a terminal. C libraries disagree on the type of some.
+/// Requests about interfaces, whose changes the kernel protects by a privilege, and whether a file
+/// is a terminal. C libraries disagree on the type of some.
 const REQUESTS: [u64; 8] = [
     libc::SIOCGIFINDEX,
     libc::SIOCGIFFLAGS,
@@ -83,9 +83,9 @@ const REQUESTS: [u64; 8] = [
     libc::TIOCGWINSZ as _,
 ];
 
-/// Calls that are allowed with any arguments.
+/// Calls that are permitted with any arguments.
 const ALWAYS: &[c_long] = &[
-    // Frames and links. A socket is bound again when its interface was made again.
+    // Frames and links. A socket is bound again when its interface was recreated.
     libc::SYS_bind,
     libc::SYS_getsockopt,
     libc::SYS_ppoll,
@@ -104,7 +104,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_poll,
     libc::SYS_recvfrom,
     libc::SYS_shutdown,
-    // The file of the configuration, and what is printed.
+    // The configuration file, and output.
     libc::SYS_close,
     libc::SYS_fstat,
     libc::SYS_lseek,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::sys::{interface, packet, tap};
 
-    /// What `action` returns on a thread of its own with a filter.
+    /// Result of `action` on a thread of its own with a filter.
     fn filtered<T: Send>(action: impl FnOnce() -> T + Send) -> T {
         thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_switch_does_is_allowed() {
+    fn calls_of_a_switch_are_permitted() {
         let socket = interface::control().unwrap();
         filtered(|| {
             let text = fs::read_to_string("/proc/self/status").unwrap();
@@ -183,7 +183,7 @@ mod tests {
         });
     }
 
-    /// By the calls that the C library at hand makes of it.
+    /// Uses the calls made by the present C library.
     #[test]
     fn frames_are_sent_under_the_filter() {
         let Ok(socket) = packet::socket() else {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_intruder_would_do_is_refused() {
+    fn calls_of_an_intruder_are_refused() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -1,8 +1,8 @@
-//! The calls to Linux that the standard library does not have, each as a safe function.
+//! System calls of Linux that the standard library lacks, each as a safe function.
 //!
 //! All unsafe code of the crate is in this module. The standard library has no packet sockets, no
 //! memory maps, no way to poll several descriptors, and no network namespaces.
-#![expect(unsafe_code, reason = "system calls take pointers; nothing outside this module does")]
+#![expect(unsafe_code, reason = "system calls take pointers; all unsafe code is in this module")]
 
 pub(crate) mod filter;
 pub(crate) mod interface;
@@ -21,7 +21,7 @@ use std::ptr;
 use libc::{c_int, c_void};
 use tidegate_units::Span;
 
-/// Waits until one of the descriptors can be read, or for at most `timeout`. Returns early for a
+/// Waits until one of the descriptors is readable, or for at most `timeout`. Returns early on a
 /// signal.
 pub(crate) fn wait_readable(descriptors: &[RawFd], timeout: Span) -> io::Result<()> {
     let mut polled = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; MAX_POLLED];
@@ -45,7 +45,7 @@ pub(crate) fn wait_readable(descriptors: &[RawFd], timeout: Span) -> io::Result<
     }
 }
 
-/// As many ports as a switch can have.
+/// Most ports of a switch.
 const MAX_POLLED: usize = 256;
 
 /// Turns the result of a system call into an error if it is one.
@@ -71,7 +71,7 @@ fn set_option<T: Plain>(socket: BorrowedFd, level: c_int, name: c_int, value: T)
 /// Reads an option of a socket.
 fn option<T: Plain>(socket: BorrowedFd, level: c_int, name: c_int, mut value: T) -> io::Result<T> {
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into a value that any bytes are fine for.
+    // SAFETY: the kernel writes at most `len` bytes into a value for which any bytes are valid.
     check(unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use super::check;
 
-/// Moves this thread to a network namespace of its own. Needs `CAP_SYS_ADMIN`.
+/// Moves this thread to a new network namespace. Needs `CAP_SYS_ADMIN`.
 pub(crate) fn unshare() -> io::Result<()> {
     // SAFETY: no pointers; only the namespace of this thread changes.
     check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)

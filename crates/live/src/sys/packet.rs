@@ -10,32 +10,32 @@ use super::ring::Ring;
 use super::{check, option, set_option};
 use crate::device::BURST;
 
-/// What became of some frames that should be sent.
+/// Result of sending some frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The interface is down or gone.
     Down,
-    /// The first of them was dropped by the interface, which has no room for it, or by what is
+    /// The first frame was dropped by the interface, which has no room for it, or by the device
     /// behind it.
     NoBuffer,
-    /// The first of them can never be sent.
+    /// The first frame can never be sent.
     Refused,
-    /// The first so many were taken; the rest may be tried again.
+    /// This number of frames was accepted; the rest may be tried again.
     Taken(usize),
 }
 
-/// A socket that is bound to no interface yet and receives nothing. Needs `CAP_NET_RAW`.
+/// Creates a socket that is not yet bound and receives nothing. Needs `CAP_NET_RAW`.
 pub(crate) fn socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no pointers; a descriptor that is returned is nobody else's.
+    // SAFETY: no pointers; a returned descriptor has no other owner.
     unsafe {
         let fd = check(libc::socket(libc::AF_PACKET, kind, 0))?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }
 
-/// Makes a socket ready for forwarding: a ring for `frames` received frames of at most `frame_size`
-/// bytes, nothing of what it sends itself, and no queue of the kernel's on the way out.
+/// Prepares a socket for forwarding: a ring for `frames` received frames of at most `frame_size`
+/// bytes, no frames that it sends itself, and no output queue of the kernel.
 pub(crate) fn prepare(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::Result<Ring> {
     let version = libc::tpacket_versions::TPACKET_V2 as c_int;
     set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
@@ -46,9 +46,9 @@ pub(crate) fn prepare(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::R
     Ok(ring)
 }
 
-/// Binds a socket to all frames of an interface, whomever they are for.
+/// Binds a socket to all frames of an interface, for any destination.
 pub(crate) fn bind(socket: BorrowedFd, index: c_int) -> io::Result<()> {
-    // SAFETY: a struct of integers, for which zeroes are fine.
+    // SAFETY: a struct of integers, for which zeroes are valid.
     let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
@@ -71,15 +71,16 @@ pub(crate) fn bind(socket: BorrowedFd, index: c_int) -> io::Result<()> {
     set_option(socket, libc::SOL_PACKET, name, membership)
 }
 
-/// How many frames the ring had no room for since it was last asked.
+/// Number of frames for which the ring had no room since the last call.
 pub(crate) fn missed(socket: BorrowedFd) -> u32 {
     let none = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let name = libc::PACKET_STATISTICS;
     option(socket, libc::SOL_PACKET, name, none).map_or(0, |stats| stats.tp_drops)
 }
 
-/// Whether the interface went down since this was last asked. That leaves an error behind, which is
-/// taken away here: the next call would report it, and until then nobody could wait for frames.
+/// Whether the interface went down since the last call. This leaves an error behind, which is
+/// cleared here: otherwise the next call would report it, and until then polling would return at
+/// once.
 pub(crate) fn went_down(socket: BorrowedFd) -> bool {
     let error = option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR, 0);
     error.is_ok_and(|error| error == libc::ENETDOWN)
@@ -88,7 +89,7 @@ pub(crate) fn went_down(socket: BorrowedFd) -> bool {
 /// Sends frames, at most a burst, without waiting.
 pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
     let mut vectors = [libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; BURST];
-    // SAFETY: structs of integers and pointers, for which zeroes are fine.
+    // SAFETY: structs of integers and pointers, for which zeroes are valid.
     let mut messages: [libc::mmsghdr; BURST] = unsafe { std::mem::zeroed() };
     let count = frames.len().min(BURST);
     for ((vector, message), frame) in vectors.iter_mut().zip(&mut messages).zip(frames) {
@@ -97,7 +98,7 @@ pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
-    // By its number: where the C library is musl, its function makes another call for each frame.
+    // By number, because the function of musl's C library makes an additional call for each frame.
     // SAFETY: the first `count` messages each have one vector, of a frame that outlives the call;
     // the kernel reads the frames and writes only into `messages`.
     let result = unsafe {
@@ -114,8 +115,8 @@ pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
         Ok(taken) => Outcome::Taken(taken.unsigned_abs() as usize),
         Err(error) => match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM) => Outcome::Taken(0),
-            // A full ring, but also whatever a veth pair did not deliver, such as a frame that is
-            // longer than the other end takes.
+            // A full ring, but also any frame that a veth pair did not deliver, such as a frame
+            // longer than the other end accepts.
             Some(libc::ENOBUFS) => Outcome::NoBuffer,
             Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Outcome::Down,
             _ => Outcome::Refused,

@@ -11,7 +11,7 @@ use tidegate_units::Span;
 
 use super::check;
 
-/// The sets of capabilities of a thread as the kernel takes them.
+/// Capability sets of a thread in the kernel's format.
 #[repr(C)]
 struct Header {
     version: u32,
@@ -26,7 +26,7 @@ struct Sets {
     inheritable: u32,
 }
 
-/// Gives up all capabilities of this thread, and the way to get any back by running a program.
+/// Gives up all capabilities of this thread, and the ability to regain any by running a program.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     let (on, none): (c_ulong, c_ulong) = (1, 0);
     // SAFETY: this option takes numbers only.
@@ -36,18 +36,18 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
         pid: 0,
     };
     let sets = [Sets::default(); 2];
-    // SAFETY: a header and two sets as this version has them, which the kernel reads.
+    // SAFETY: a header and two sets in the format of this version, which the kernel reads.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
     check(result as c_int).map(drop)
 }
 
-/// Becomes another user for good, with all threads and without the groups of the old one. Needs
+/// Changes the user permanently, for all threads and without the old user's groups. Needs
 /// `CAP_SETUID` and `CAP_SETGID`, which every thread must have.
 ///
-/// An error has the capability that may be missing.
+/// An error includes the capability that may be missing.
 pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), (io::Error, &'static str)> {
     let group = |error| (error, "CAP_SETGID");
-    // SAFETY: no groups, so nothing is read; the others take numbers only.
+    // SAFETY: no groups, so nothing is read; the other calls take numbers only.
     unsafe {
         check(libc::setgroups(0, ptr::null())).map_err(group)?;
         check(libc::setresgid(gid, gid, gid)).map_err(group)?;
@@ -56,8 +56,8 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), (io::Error, &'static
     }
 }
 
-/// Lets a crash write the memory of this process to a file, or lets none, and then no other process
-/// of its user read it either.
+/// Permits or forbids writing the memory of this process to a file after a crash. If forbidden,
+/// other processes of its user cannot read the memory either.
 pub(crate) fn decide_core_dumps(are_allowed: bool) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     if !are_allowed {
@@ -69,28 +69,29 @@ pub(crate) fn decide_core_dumps(are_allowed: bool) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, is_dumpable, none, none, none) }).map(drop)
 }
 
-/// Gives this thread precedence over others as far as it may. Where the scheduler weighs sessions
-/// and not processes, that says nothing about other sessions: a process that leads one raises that
-/// too, others leave the session of whoever started them alone. Needs `CAP_SYS_NICE`.
+/// Raises this thread's priority as far as permitted. If the scheduler weighs sessions and not
+/// processes, the priority does not apply to other sessions: a session leader also raises its
+/// session's weight, other processes leave their caller's session unchanged. Needs `CAP_SYS_NICE`.
 pub(crate) fn raise_priority() -> io::Result<()> {
     // SAFETY: no pointers.
     if unsafe { libc::getsid(0) == libc::getpid() } {
-        // Absent where the scheduler does not weigh sessions.
+        // Absent if the scheduler does not weigh sessions.
         let _ = fs::write("/proc/self/autogroup", "-20");
     }
     // SAFETY: no pointers.
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) })?;
-    // From Linux 6.12 on, a thread with shorter turns does not wait for the end of another's.
+    // From Linux 6.12 on, a thread with shorter time slices does not wait for the end of another's
+    // slice.
     schedule(-20, SHORTEST_TURN);
     Ok(())
 }
 
-/// Gives up the precedence that this thread has from the one that started it.
+/// Gives up the priority that this thread inherited from its parent.
 pub(crate) fn lower_priority() {
     schedule(0, Span::ZERO);
 }
 
-/// How the kernel takes the scheduling of a thread: its first version.
+/// Scheduling parameters of a thread in the kernel's format, first version.
 #[repr(C)]
 struct Scheduling {
     size: u32,
@@ -103,8 +104,8 @@ struct Scheduling {
     period: u64,
 }
 
-/// Gives this thread a weight, if it may have it, and turns as long as this, or of the usual length
-/// for zero. Kernels before 6.12 take no notice of turns.
+/// Sets this thread's weight, if permitted, and its time slice; zero selects the usual length.
+/// Kernels before 6.12 ignore the slice.
 fn schedule(nice: i32, turn: Span) {
     let scheduling = Scheduling {
         size: size_of::<Scheduling>() as u32,
@@ -117,29 +118,29 @@ fn schedule(nice: i32, turn: Span) {
         period: 0,
     };
     let (this, none): (c_int, c_uint) = (0, 0);
-    // SAFETY: a value of the size that it states, which the kernel reads. If it fails nothing
+    // SAFETY: a value of the size that it states, which the kernel reads. On failure nothing
     // changes.
     unsafe { libc::syscall(libc::SYS_sched_setattr, this, &raw const scheduling, none) };
 }
 
-/// The shortest turn that Linux gives.
+/// Shortest time slice of Linux.
 const SHORTEST_TURN: Span = Span::from_us(100);
 
-/// Lets this thread's sleeps end when they should, not up to 50 µs later.
+/// Makes this thread's sleeps exact, not up to 50 µs longer.
 pub(crate) fn sleep_exactly() {
     let (slack, none): (c_ulong, c_ulong) = (1, 0);
-    // SAFETY: this option takes numbers only. If it fails, sleeps are a little longer.
+    // SAFETY: this option takes numbers only. On failure sleeps are slightly longer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack, none, none, none) };
 }
 
-/// Becomes true when the process is asked to end, by Ctrl-C or `kill`.
+/// Flag that becomes true when the process is asked to end, by Ctrl-C or `kill`.
 pub(crate) fn stop_on_signals() -> &'static AtomicBool {
     extern "C" fn stop(_: c_int) {
         STOPPED.store(true, Ordering::Relaxed);
     }
     let handler: extern "C" fn(c_int) = stop;
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler only stores into an atomic, which a signal handler may.
+        // SAFETY: the handler only stores into an atomic, which a signal handler may do.
         unsafe { libc::signal(signal, handler as libc::sighandler_t) };
     }
     &STOPPED
@@ -147,13 +148,13 @@ pub(crate) fn stop_on_signals() -> &'static AtomicBool {
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.
+/// Flag that becomes true when the process is asked to reload its configuration, by `kill -HUP`.
 pub(crate) fn reload_on_signal() -> &'static AtomicBool {
     extern "C" fn reload(_: c_int) {
         RELOAD.store(true, Ordering::Relaxed);
     }
     let handler: extern "C" fn(c_int) = reload;
-    // SAFETY: the handler only stores into an atomic, which a signal handler may.
+    // SAFETY: the handler only stores into an atomic, which a signal handler may do.
     unsafe { libc::signal(libc::SIGHUP, handler as libc::sighandler_t) };
     &RELOAD
 }
@@ -170,8 +171,8 @@ pub(crate) fn ask_to_end(process: u32) -> io::Result<()> {
     check(unsafe { libc::kill(process, libc::SIGTERM) }).map(drop)
 }
 
-/// Locks a file against others until it is closed by all processes that have it from this one.
-/// Returns whether it was free.
+/// Locks a file until it is closed by all processes that inherited it from this one. Returns
+/// whether it was free.
 pub(crate) fn lock(file: &File) -> io::Result<bool> {
     // SAFETY: no pointers, and the file is open.
     match check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
@@ -181,10 +182,10 @@ pub(crate) fn lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Processor time that this thread has used.
+/// Processor time used by this thread.
 pub(crate) fn thread_time() -> Span {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes a time to where one lives.
+    // SAFETY: the kernel writes a time to a valid place.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Span::from_secs(time.tv_sec.cast_unsigned()) + Span::from_ns(time.tv_nsec.cast_unsigned())
 }

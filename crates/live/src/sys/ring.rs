@@ -1,7 +1,7 @@
 //! The ring of received frames that a packet socket shares with the kernel (`TPACKET_V2`).
 //!
-//! Each frame has a header whose first word says whose it is. The kernel fills the frames in order
-//! and hands each over by writing that word last; it is handed back in the same way.
+//! The first word of each frame's header names its owner. The kernel fills the frames in order and
+//! hands each over by writing that word last; frames are returned in the same way.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -27,29 +27,29 @@ pub(crate) struct Ring {
 /// A received frame in a ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InRing<'a> {
-    /// What the ring has of it.
+    /// Bytes of the frame in the ring.
     pub bytes: &'a [u8],
-    /// How long it was.
+    /// Original length.
     pub len: usize,
-    /// The VLAN tag that the kernel took out.
+    /// VLAN tag that the kernel removed.
     pub tag: Option<[u8; TAG]>,
-    /// When it came, in nanoseconds since 1970.
+    /// Arrival time, in nanoseconds since 1970.
     pub stamp: u64,
-    /// Whether its checksum was left to hardware.
+    /// Whether the checksum was left to hardware.
     pub is_unfinished: bool,
 }
 
 // SAFETY: the ring owns its memory; only the kernel shares it.
 unsafe impl Send for Ring {}
 
-/// The bytes that a frame of at most `frame_size` has in a ring.
+/// Bytes of a ring that a frame of at most `frame_size` bytes takes.
 pub(crate) fn slot(frame_size: u32) -> u32 {
     let needed = frame_size.saturating_add(OVERHEAD);
     needed.checked_next_power_of_two().unwrap_or(1 << 31)
 }
 
 impl Ring {
-    /// A ring for at least `frames` frames of at most `frame_size` bytes.
+    /// Creates a ring for at least `frames` frames of at most `frame_size` bytes.
     pub(super) fn new(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::Result<Self> {
         let frame_size = slot(frame_size);
         let block_size = frame_size.max(BLOCK);
@@ -63,7 +63,8 @@ impl Ring {
         };
         set_option(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, request)?;
         let len = block_size as usize * blocks as usize;
-        // SAFETY: a new mapping at an address of the kernel's choice; `len` is that of the ring.
+        // SAFETY: a new mapping at an address chosen by the kernel; `len` is the length of the
+        // ring.
         let memory = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -84,8 +85,8 @@ impl Ring {
         })
     }
 
-    /// Hands the next frame over, if there is one, and then back to the kernel. Returns whether
-    /// there was one.
+    /// Passes the next frame to `take`, if there is one, and returns it to the kernel. Returns
+    /// whether there was one.
     #[inline]
     pub(crate) fn take(&mut self, take: impl FnOnce(InRing<'_>)) -> bool {
         // SAFETY: the ring has `frames` frames of `frame_size` bytes, and `next` is below that.
@@ -97,10 +98,10 @@ impl Ring {
         if flags & libc::TP_STATUS_USER == 0 {
             return false;
         }
-        // SAFETY: while the status says so the kernel writes nothing into the frame; its header was
-        // written before the status, which was read first. Any bytes are a header.
+        // SAFETY: with this status the kernel writes nothing into the frame; its header was written
+        // before the status, which was read first. Any bytes are a valid header.
         let header = unsafe { frame.cast::<tpacket2_hdr>().read() };
-        // Whatever the header says, the bytes stay within the frame.
+        // For any header, the bytes stay within the frame.
         let start = usize::from(header.tp_mac).min(self.frame_size);
         let len = (header.tp_snaplen as usize).min(self.frame_size - start);
         // SAFETY: within the frame, which is ours until the status is written below.
@@ -129,11 +130,11 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping that was made, and nothing refers to it any more.
+        // SAFETY: this mapping was created by `new`, and nothing refers to it any more.
         unsafe { libc::munmap(self.memory.as_ptr().cast::<c_void>(), self.len) };
     }
 }
 
-/// The most that the kernel puts before a frame: header, address and alignment.
+/// Largest number of bytes that the kernel puts before a frame: header, address and alignment.
 const OVERHEAD: u32 = 80;
 const BLOCK: u32 = 1 << 16;

@@ -1,5 +1,5 @@
-//! TAP interfaces: what the kernel sends on one can be read, what is written to it the kernel
-//! receives.
+//! TAP interfaces: reading returns frames that the kernel sends, writing delivers frames to the
+//! kernel.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,8 +10,8 @@ use libc::c_short;
 
 use super::interface::{control_interface, request};
 
-/// Opens a TAP interface, which is made if there is none of the name. Needs `CAP_NET_ADMIN` for
-/// one that this user does not own.
+/// Opens a TAP interface, and creates it if none has the name. Needs `CAP_NET_ADMIN` unless this
+/// user owns it.
 pub(crate) fn open(name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -21,7 +21,7 @@ pub(crate) fn open(name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// Joins an open file that has no interface, or none any more, to one, as [`open`] does.
+/// Attaches an open file without an interface to an interface, like [`open`].
 pub(crate) fn attach(file: &File, name: &str) -> io::Result<()> {
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;

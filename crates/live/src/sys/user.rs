@@ -6,10 +6,10 @@ use std::ptr;
 
 use libc::{c_char, passwd};
 
-/// User and group number of a user, or `None` if there is none of the name.
+/// User and group number of a user, or `None` if none has the name.
 pub(crate) fn find(name: &str) -> io::Result<Option<(u32, u32)>> {
     let name = CString::new(name)?;
-    // SAFETY: a struct of integers and pointers, for which zeroes are fine.
+    // SAFETY: a struct of integers and pointers, for which zeroes are valid.
     let mut entry: passwd = unsafe { std::mem::zeroed() };
     let mut text = vec![0 as c_char; 1 << 14];
     let mut found: *mut passwd = ptr::null_mut();
@@ -25,7 +25,7 @@ pub(crate) fn find(name: &str) -> io::Result<Option<(u32, u32)>> {
         )
     };
     match error {
-        // What some systems answer where others answer nothing.
+        // Result of some systems where others return nothing.
         0 | libc::ENOENT | libc::ESRCH => {}
         error => return Err(io::Error::from_raw_os_error(error)),
     }

@@ -1,4 +1,4 @@
-//! The namespaces of a testbed.
+//! Namespaces of a testbed.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,29 +11,29 @@ use super::plan::Tcp;
 use crate::error::Error;
 use crate::namespace::Namespace;
 
-/// Hosts with an interface `host` each, and the namespace of the switch with the other ends.
+/// Hosts with an interface `host` each, and the switch's namespace with the other ends.
 #[derive(Debug)]
 pub struct Bed {
     hosts: Vec<Namespace>,
     switch: Namespace,
 }
 
-/// What the names begin with of all that stays when the program ends.
+/// Prefix of all names that stay when the program ends.
 pub const PREFIX: &str = "tidegate-";
 
-/// What a namespace of ours has as the alias of its loopback, by which it is known: it came with
-/// the namespace and goes with it. Anybody may give a namespace a name like ours.
+/// Alias of the loopback in our namespaces, by which they are identified: it is created with the
+/// namespace and disappears with it. Anybody may give a namespace a name like ours.
 const MARK: &str = "tidegate-testbed";
 
-/// The most hosts.
+/// Most hosts.
 const MAX_HOSTS: usize = 250;
 
-/// The name of the interface by which a host is joined to the switch, at the switch.
+/// Name of the switch's interface to a host.
 pub(super) fn port_name(host: u16) -> String {
     format!("port{host}")
 }
 
-/// The address of a host.
+/// Address of a host.
 pub(super) fn address(host: u16) -> Ipv4Addr {
     // At most 250 hosts.
     Ipv4Addr::new(10, 77, 0, host as u8 + 1)
@@ -44,7 +44,7 @@ fn station(host: u16) -> String {
 }
 
 impl Bed {
-    /// Hosts without names, which are gone with this value or with the process.
+    /// Hosts without names, which disappear with this value or with the process.
     pub fn new(hosts: usize) -> Result<Self, Error> {
         check(hosts)?;
         let host = |_| Namespace::new();
@@ -52,7 +52,7 @@ impl Bed {
     }
 
     /// Hosts that stay, as `tidegate-host0` and so on, and `tidegate-switch`, until
-    /// [`remove_leftovers`]. There must be none of these names yet.
+    /// [`remove_leftovers`]. These names must not exist yet.
     pub fn named(hosts: usize) -> Result<Self, Error> {
         check(hosts)?;
         let mut names = Vec::new();
@@ -70,7 +70,8 @@ impl Bed {
         let mut make = |name: String| {
             check_is_free(&name)?;
             let namespace = Namespace::new()?;
-            // It has its mark before it has its name: whenever this ends, what stays is known.
+            // The namespace is marked before it is named: whenever this ends, leftovers are
+            // identified.
             namespace.ip(&format!("link set lo alias {MARK}"))?;
             namespace.set_name(&name)?;
             names.push(name);
@@ -83,16 +84,16 @@ impl Bed {
 
     fn join(hosts: Vec<Namespace>, switch: Namespace) -> Result<Self, Error> {
         for namespace in hosts.iter().chain([&switch]) {
-            // Nobody speaks without being asked.
+            // No unsolicited traffic.
             for which in ["all", "default"] {
                 let parameter = format!("net/ipv6/conf/{which}/disable_ipv6");
-                // Absent where there is no IPv6.
+                // Absent without IPv6.
                 let _ = namespace.set(&parameter, "1");
             }
         }
         for (host, number) in hosts.iter().zip(0..) {
             host.connect_as("host", &station(number), &switch, &port_name(number))?;
-            // Everybody knows everybody: no flow waits for an address.
+            // All addresses are known: no flow waits for address resolution.
             let mut commands = format!("address add {}/16 dev host\n", address(number));
             for other in (0..hosts.len() as u16).filter(|&other| other != number) {
                 let (address, station) = (address(other), station(other));
@@ -125,7 +126,7 @@ impl Bed {
         &self.switch
     }
 
-    /// Sets the TCP that the hosts' kernels speak.
+    /// Configures the TCP of the hosts' kernels.
     pub fn prepare(&self, tcp: &Tcp) -> Result<(), Error> {
         for host in &self.hosts {
             let chosen = host.set("net/ipv4/tcp_congestion_control", &tcp.congestion);
@@ -161,10 +162,11 @@ fn check(hosts: usize) -> Result<(), ConfigError> {
     Err(ConfigError::out_of_range("hosts", hosts, allowed))
 }
 
-/// A congestion control that the kernel does not take in a namespace, of those that it has.
+/// Error: a congestion control that the kernel does not accept in a namespace, with the ones that
+/// it has.
 fn refused(name: &str, known: &str) -> ConfigError {
     let allowed = if known.split_whitespace().any(|has| has == name) {
-        // Namespaces may only use what the machine allows to everybody.
+        // Namespaces may only use congestion controls that the machine permits to everybody.
         format!(
             "what net.ipv4.tcp_allowed_congestion_control has on this machine, where {name} can be added"
         )
@@ -180,19 +182,19 @@ fn refused(name: &str, known: &str) -> ConfigError {
     ConfigError::out_of_range("congestion control", name, allowed)
 }
 
-/// The congestion controls that this machine's kernel has now.
+/// Congestion controls of this machine's kernel.
 pub fn available() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     let text = text.unwrap_or_default();
     text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// The name of the switch's namespace.
+/// Name of the switch's namespace.
 pub(super) fn switch_name() -> String {
     format!("{PREFIX}switch")
 }
 
-/// Refuses a name that a namespace has.
+/// Refuses the name of an existing namespace.
 fn check_is_free(name: &str) -> Result<(), Error> {
     if names().any(|taken| taken == name) {
         return Err(Error::System {
@@ -205,14 +207,14 @@ fn check_is_free(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names of all namespaces that have one.
+/// Names of all named namespaces.
 fn names() -> impl Iterator<Item = String> {
     let entries = fs::read_dir("/run/netns").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// Whether a testbed made the namespace of this name. One that cannot be looked into is none of
-/// ours.
+/// Whether a testbed created the namespace with this name. A namespace that cannot be examined is
+/// not ours.
 fn is_ours(name: &str) -> bool {
     let shown = Namespace::open(name).and_then(|namespace| namespace.ip("link show lo"));
     shown.is_ok_and(|text| has_mark(&text))
@@ -222,8 +224,8 @@ fn has_mark(text: &str) -> bool {
     text.lines().any(|line| line.trim().strip_prefix("alias ") == Some(MARK))
 }
 
-/// Whether a name of ours is that of nothing: what a program leaves that is killed while it gives a
-/// namespace its name.
+/// Whether one of our names refers to nothing: the remains of a program that was killed while it
+/// named a namespace.
 fn is_husk(name: &str) -> bool {
     let number = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix("host"));
     let is_ours = number.is_some_and(|number| number.parse::<u16>().is_ok());
@@ -232,7 +234,7 @@ fn is_husk(name: &str) -> bool {
     (is_ours || name == switch_name()) && entered.is_err_and(|error| is_none(&error))
 }
 
-/// Removes the namespaces of testbeds with names, whichever process made them. Returns their names.
+/// Removes the named namespaces of testbeds, created by any process. Returns their names.
 pub fn remove_leftovers() -> Result<Vec<String>, Error> {
     let names = names().filter(|name| name.starts_with(PREFIX));
     let mut names: Vec<String> = names.filter(|name| is_ours(name) || is_husk(name)).collect();
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congestion_control_that_is_not_allowed_differs_from_one_that_is_not_there() {
+    fn a_forbidden_congestion_control_differs_from_a_missing_one() {
         let text = |name| refused(name, "reno bbr cubic").to_string();
         assert!(
             text("dctcp").contains("what this kernel has: reno bbr cubic\nhint: tidegate host")
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_known_by_its_mark_alone() {
+    fn a_namespace_is_identified_by_its_mark_alone() {
         let shown = "1: lo: <LOOPBACK,UP> mtu 65536\n    link/loopback 00:00 brd 00:00\n";
         assert!(!has_mark(shown));
         assert!(has_mark(&format!("{shown}    alias tidegate-testbed\n")));

@@ -1,5 +1,5 @@
-//! TCP connections between hosts, with both ends in this process: what a receiver reads belongs to
-//! the flow that its sender is busy with.
+//! TCP connections between hosts, with both ends in this process: bytes read by a receiver belong
+//! to the flow that its sender is sending.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -16,23 +16,23 @@ use super::plan::Flow;
 use crate::namespace::Namespace;
 use crate::sys::socket;
 
-/// The port that hosts listen at.
+/// Port at which hosts listen.
 const PORT: u16 = 5001;
 
-/// What is written and read at once.
+/// Bytes written or read at once.
 const BLOCK: usize = 1 << 18;
 
-/// A paced application hands over this much at a time: two segments.
+/// Bytes that a paced application hands over at a time: two segments.
 const PORTION: u64 = 2 * 1460;
 
 /// All connections of a run.
 pub(super) struct Connections<'a> {
     hosts: &'a [Namespace],
     registry: Registry,
-    /// What the tokens of connections begin with.
+    /// First token of connections.
     first_token: usize,
     list: Vec<Option<Connection>>,
-    /// By the address of the sender, until its receiver is known.
+    /// By address of the sender, until its receiver is known.
     waiting: BTreeMap<SocketAddr, usize>,
     idle: BTreeMap<(u16, u16, u8), Vec<usize>>,
     block: Box<[u8]>,
@@ -43,7 +43,7 @@ struct Connection {
     receiver: Option<TcpStream>,
     path: (u16, u16, u8),
     job: Option<Job>,
-    /// Segments sent again for the flows before.
+    /// Segments retransmitted for earlier flows.
     retransmissions: u32,
 }
 
@@ -54,7 +54,7 @@ struct Job {
     started_at: Time,
     written: u64,
     received: u64,
-    /// Whether the kernel takes no more at present; it signals when it does.
+    /// Whether the kernel accepts no more at present; it signals when it does.
     is_blocked: bool,
 }
 
@@ -62,7 +62,7 @@ struct Job {
 pub(super) struct Arrived {
     pub(super) number: usize,
     pub(super) bytes: u64,
-    /// Segments sent again, if these were its last bytes.
+    /// Segments retransmitted, if these were the flow's last bytes.
     pub(super) finished: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// Begins to open a connection for a flow.
+    /// Starts opening a connection for a flow.
     pub(super) fn open(&mut self, flow: &Flow) -> io::Result<usize> {
         let namespace = &self.hosts[usize::from(flow.from)];
         namespace.enter().map_err(io::Error::other)?;
@@ -124,7 +124,7 @@ impl<'a> Connections<'a> {
         Ok(place)
     }
 
-    /// An idle connection for a flow.
+    /// An idle connection for a flow, if there is one.
     pub(super) fn take_idle(&mut self, flow: &Flow) -> Option<usize> {
         self.idle.get_mut(&(flow.from, flow.to, flow.dscp))?.pop()
     }
@@ -143,7 +143,7 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// Puts a flow on a connection and hands over what can be.
+    /// Starts a flow on a connection and hands over available bytes.
     pub(super) fn start(
         &mut self,
         place: usize,
@@ -164,7 +164,7 @@ impl<'a> Connections<'a> {
         self.write(place, now)
     }
 
-    /// Accepts what has come to a listener.
+    /// Accepts connections waiting at a listener.
     pub(super) fn accept(&mut self, listener: &TcpListener) {
         while let Ok((mut receiver, from)) = listener.accept() {
             let Some(place) = self.waiting.remove(&from) else {
@@ -178,14 +178,14 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// Which connection a token belongs to, and whether it is the receiver's.
+    /// Connection of a token, and the end that it belongs to.
     pub(super) fn of_token(&self, token: Token) -> Option<(usize, End)> {
         let number = token.0.checked_sub(self.first_token)?;
         let end = if number % 2 == 1 { End::Receiver } else { End::Sender };
         Some((number / 2, end))
     }
 
-    /// Hands over what the kernel takes. An error is that of the connection.
+    /// Hands over as many bytes as the kernel accepts. Errors are the connection's.
     pub(super) fn write(&mut self, place: usize, now: Time) -> io::Result<()> {
         let Some(Some(connection)) = self.list.get_mut(place) else {
             return Ok(());
@@ -215,7 +215,7 @@ impl<'a> Connections<'a> {
         }
     }
 
-    /// Reads one block. Returns what arrived, or `None` when there is nothing more at present.
+    /// Reads one block. Returns the bytes that arrived, or `None` if there are no more at present.
     pub(super) fn read(&mut self, place: usize) -> Option<Arrived> {
         let connection = self.list.get_mut(place)?.as_mut()?;
         let receiver = connection.receiver.as_mut()?;
@@ -236,7 +236,7 @@ impl<'a> Connections<'a> {
         Some(arrived)
     }
 
-    /// When a paced application hands over more; `None` if none waits for that.
+    /// Time at which a paced application hands over more; `None` if none waits for that.
     pub(super) fn next_portion(&self, place: usize) -> Option<Time> {
         let job = self.list.get(place)?.as_ref()?.job.as_ref()?;
         let rate = job.flow.rate?;
@@ -246,13 +246,13 @@ impl<'a> Connections<'a> {
         }
         let more = job.written + PORTION;
         let more = job.flow.bytes.map_or(more, |bytes| more.min(bytes));
-        // Rates are of at least one bit per second: this is at most a division.
+        // Rates are at least one bit per second, so this is one division.
         let bits = u128::from(more) * 8_000_000_000_000;
         let span = bits / u128::from(rate.as_bps());
         Some(job.started_at + Span::from_ps(u64::try_from(span).unwrap_or(u64::MAX)))
     }
 
-    /// The flows under way with the segments that the kernel sent again for each.
+    /// Flows in progress, with the segments retransmitted for each.
     pub(super) fn unfinished(&self) -> impl Iterator<Item = (usize, u32)> {
         let connections = self.list.iter().flatten();
         connections.filter_map(|connection| {
@@ -271,7 +271,7 @@ pub(super) enum End {
 }
 
 impl Job {
-    /// How much of it the application has handed over by `now`.
+    /// Bytes that the application has handed over by `now`.
     fn allowed(&self, now: Time) -> u64 {
         let bytes = self.flow.bytes.unwrap_or(u64::MAX);
         match self.flow.rate {

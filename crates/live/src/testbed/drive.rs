@@ -1,5 +1,5 @@
-//! Starts flows and pings when they are due, and writes down what arrives: one thread for all
-//! hosts, which sleeps until something is due or can be read or written.
+//! Starts flows and pings when they are due, and records arrivals: one thread for all hosts, which
+//! sleeps until an event is due or a socket is ready.
 
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::sys::{self, process};
 
-/// What the traffic came to.
+/// Results of the traffic.
 pub(super) struct Driven {
     pub(super) flows: Vec<FlowResult>,
     pub(super) progress: Option<Progress>,
@@ -29,13 +29,13 @@ pub(super) struct Driven {
     pub(super) end: End,
 }
 
-/// How long before its flow a connection is opened that should be ready: many round trips.
+/// Time before its flow at which a `ready` connection is opened: many round trips.
 const AHEAD: Span = Span::from_ms(100);
 
-/// The longest sleep: how long it takes to notice an interruption.
+/// Longest sleep, which delays the reaction to an interrupt.
 const NAP: Span = Span::from_ms(50);
 
-/// Sends a plan that begins at `start`. Moves this thread between namespaces.
+/// Sends a plan that starts at `start`. Moves this thread between namespaces.
 pub(super) fn drive(
     bed: &Bed,
     plan: &Plan,
@@ -56,7 +56,7 @@ pub(super) fn drive(
             break end;
         }
         let until = driver.next(now);
-        // Whatever is due meanwhile is due at once.
+        // Events that become due meanwhile are handled at once afterwards.
         let span = (until - driver.now()).min(NAP);
         if span > Span::ZERO {
             let waited = sys::wait_readable(&[driver.poll.as_raw_fd()], span);
@@ -91,7 +91,7 @@ struct Driver<'a> {
     /// The next flow to start, and the next to open a connection for.
     next_flow: usize,
     next_open: usize,
-    /// Connections that were opened ahead, by flow.
+    /// Connections opened in advance, by flow.
     ready: Vec<Option<usize>>,
     /// Connections with a paced application.
     paced: Vec<usize>,
@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
             let registered = poll.registry().register(&mut listener, token, Interest::READABLE);
             registered.map_err(failed("poll a listener"))?;
             listeners.push(listener);
-            // The switch learns where the host is.
+            // The switch learns the location of the host.
             let next = address((number + 1) % hosts.len() as u16);
             if let Ok(socket) = UdpSocket::bind((address(number), 0)) {
                 let _ = socket.send_to(b"hello", (next, 9));
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// The time of the plan. Before it begins it stands still.
+    /// Time of the plan, zero before its start.
     fn now(&self) -> Time {
         Time::ZERO + (self.clock.now() - self.start)
     }
@@ -160,7 +160,7 @@ impl<'a> Driver<'a> {
         self.clock.now() >= self.start
     }
 
-    /// Does what is due.
+    /// Handles due events.
     fn act(&mut self, now: Time) -> Result<(), Error> {
         let flows = &self.plan.flows;
         if self.plan.opening == Opening::Ready {
@@ -214,7 +214,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// When something is due next.
+    /// Time of the next due event.
     fn next(&self, now: Time) -> Time {
         if !self.has_begun() {
             return now + (self.start - self.clock.now()).min(NAP);
@@ -278,7 +278,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The connection of a flow broke: it does not finish.
+    /// Records that the connection of a flow broke: the flow does not finish.
     #[cold]
     fn lose(&mut self, place: usize) {
         self.connections.close(place);
@@ -286,7 +286,7 @@ impl<'a> Driver<'a> {
         self.broken += 1;
     }
 
-    /// Why the run ends now, if it does.
+    /// Reason why the run ends now, if it does.
     fn end(&self, now: Time) -> Option<End> {
         let stop = &self.plan.stop;
         if stop.finished.is_some_and(|finished| self.finished >= finished) {

@@ -1,8 +1,8 @@
-//! Hosts and a switch on one machine: each host a network namespace with the kernel's own TCP,
-//! joined to the switch by a veth pair.
+//! Hosts and a switch on one machine: each host is a network namespace with the kernel's own TCP,
+//! connected to the switch by a veth pair.
 //!
-//! [`Bed`] makes the namespaces, [`run()`] sends a [`Plan`] through them and reports what came of
-//! it. What is made without names goes away with the process, however it ends.
+//! [`Bed`] creates the namespaces; [`run()`] sends a [`Plan`] through them and reports the results.
+//! Objects without names disappear with the process, however it ends.
 
 mod bed;
 mod connections;
@@ -32,57 +32,57 @@ pub use note::Note;
 pub use plan::{Flow, FlowResult, Opening, Ping, Plan, Stop, Tcp};
 pub use progress::{Progress, Sampling};
 
-/// What came of a plan.
+/// Results of a plan.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// By flow.
+    /// Results by flow.
     pub flows: Vec<FlowResult>,
-    /// What chosen flows received over time, if that was asked for.
+    /// Bytes received by selected flows over time, if requested.
     pub progress: Option<Progress>,
-    /// By series: when each answer came, and how long after its question.
+    /// By series: arrival time and round-trip time of each answer.
     pub pings: Vec<Vec<(Time, Span)>>,
-    /// What was seen of each port in the plan's window.
+    /// Observations of each port in the plan's window.
     pub ports: Vec<ObservedPort>,
-    /// What the switch did in all.
+    /// Total counters of the switch.
     pub counters: Counters,
-    /// What the kernels of the hosts counted in all.
+    /// Total counters of the hosts' kernels.
     pub kernels: Kernels,
-    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    /// Steal time: thousandths of processor time that a hypervisor gave to others.
     pub stolen: u32,
-    /// When it ended.
+    /// Time at which the run ended.
     pub ended_at: Time,
-    /// Why.
+    /// Reason for the end.
     pub end: End,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All flows that can end have ended, or as many as were asked for.
+    /// All flows that can end have ended, or the requested number has.
     Finished,
-    /// Somebody asked for it.
+    /// The caller interrupted the run.
     Interrupted,
     /// Flows wait, but nothing moves.
     Stalled,
-    /// The time that was set for it is over.
+    /// The time limit was reached.
     TimeUp,
 }
 
-/// What the kernels of all hosts counted.
+/// Counters of all hosts' kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kernels {
-    /// Packets that came with a mark.
+    /// Packets that arrived marked.
     pub marked: u64,
     /// Packets with a wrong checksum.
     pub damaged: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Times that a retransmission timer ran out.
+    /// Expirations of retransmission timers.
     pub timeouts: u64,
 }
 
 /// Sends a plan through a bed with a switch of this configuration, until it ends or `interrupt` is
-/// set. The ports of the configuration are the bed's hosts in order; their interfaces are set here.
+/// set. The configuration's ports are the bed's hosts in order; their interfaces are set here.
 pub fn run(
     bed: &Bed,
     config: &Config,
@@ -95,7 +95,7 @@ pub fn run(
     let before = kernels(bed)?;
     let time = ProcessorTime::now();
     let clock = Clock::start();
-    // A handshake that begins before the switch is open is lost, and repeated a second later.
+    // A handshake that starts before the switch is open is lost, and retried a second later.
     let mut live = bed.switch().run(|| Live::open_with(&config, clock))??;
     let start = clock.now() + LEAD + LEAD_OF_HOST * bed.hosts().len() as u64;
     live.observe(Window {
@@ -121,7 +121,7 @@ pub fn run(
             driven
         });
         let driven = join(traffic);
-        // A switch that failed is why the traffic failed.
+        // A failed switch is the cause of failed traffic.
         let (ports, counters) = join(switch)?;
         let driven = driven?;
         Ok(Outcome {
@@ -138,8 +138,8 @@ pub fn run(
     })
 }
 
-/// Opens the switch of a bed with names, for programs of others in its hosts. Moves this thread
-/// into the namespace of the switch, for good.
+/// Opens the switch of a named bed, for other programs in its hosts. Moves this thread into the
+/// switch's namespace permanently.
 pub fn switch(config: &Config) -> Result<Live, Error> {
     Namespace::open(&bed::switch_name())?.enter()?;
     Live::open(&on_bed(config))
@@ -154,35 +154,35 @@ fn on_bed(config: &Config) -> Config {
     config
 }
 
-/// How long after the switch the plan begins: listeners and first connections are ready by then.
+/// Time from the switch's start to the plan's: listeners and first connections are ready by then.
 const LEAD: Span = Span::from_ms(300);
 
-/// The same for each host.
+/// Additional time for each host.
 const LEAD_OF_HOST: Span = Span::from_ms(10);
 
-/// The switch, until it is to stop.
+/// Runs the switch until it is stopped.
 fn forward(
     mut live: Live,
     stop: &AtomicBool,
     ended_at: &AtomicU64,
 ) -> Result<(Vec<ObservedPort>, Counters), Error> {
-    // Without it the results show what else the machine does; their lateness shows it.
+    // Without priority the results include other processes; the lateness shows it.
     let _ = raise_priority();
     drop_privileges()?;
     live.run_until(stop)?;
-    // What came after the traffic ended is not part of it.
+    // Packets after the end of the traffic are not part of it.
     let end = Time::from_ps(ended_at.load(Ordering::Relaxed));
     Ok((live.observed(end), live.counters()))
 }
 
-/// What opening a connection is called in errors.
+/// Name of the action in errors.
 const PLACE: &str = "open a connection";
 
 fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Becomes true with the end of a thread, however it ends.
+/// A flag that becomes true when a thread ends for any reason.
 struct Flag<'a>(&'a AtomicBool);
 
 impl Drop for Flag<'_> {

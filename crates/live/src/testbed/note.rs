@@ -1,4 +1,4 @@
-//! The note by which a testbed that is up is found.
+//! The note by which a running testbed is found.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -7,15 +7,15 @@ use std::process::Stdio;
 
 use crate::sys::process;
 
-/// A file with the number of the process that runs the switch. It is locked as long as that process
-/// lives, or one that looks after it: a number alone may have gone to another process since.
+/// A file with the id of the process that runs the switch. It is locked while that process, or one
+/// that supervises it, is alive: the id alone may belong to another process by now.
 #[derive(Debug)]
 pub struct Note {
     file: File,
 }
 
 impl Note {
-    /// Takes the note, or returns `None` if a testbed is up.
+    /// Takes the note, or returns `None` if a testbed is running.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -30,18 +30,18 @@ impl Note {
         Ok(Some(Self { file }))
     }
 
-    /// Writes the number down, once.
+    /// Writes the process id, once.
     pub fn write(&mut self, process: u32) -> io::Result<()> {
         write!(self.file, "{process}")
     }
 
-    /// The note as what another process reads from: it stays taken until that process has ended,
+    /// The note as another process's standard input: it stays taken until that process has ended,
     /// too.
     pub fn share(&self) -> io::Result<Stdio> {
         self.file.try_clone().map(Stdio::from)
     }
 
-    /// The number that was written down; of a note that is taken, that of the process that runs the
+    /// The process id in the note; if the note is taken, the id of the process that runs the
     /// switch, if there is one yet.
     pub fn holder(path: &Path) -> Option<u32> {
         fs::read_to_string(path).ok()?.trim().parse().ok()
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_is_taken_as_long_as_somebody_has_it() {
+    fn a_note_is_taken_while_a_process_holds_it() {
         let folder = std::env::temp_dir().join(format!("tidegate-note-{}", std::process::id()));
         let path = folder.join("testbed.pid");
         let mut note = Note::take(&path).unwrap().unwrap();

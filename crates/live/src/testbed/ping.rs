@@ -1,5 +1,5 @@
-//! Series of echo requests. The kernel of the other host answers, and both ends of the time are
-//! close to the wire: it is read just before the request is sent, and the kernel stamps the answer.
+//! Series of echo requests. The other host's kernel answers, and both times are measured close to
+//! the wire: the clock is read just before the request is sent, and the kernel stamps the answer.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -19,7 +19,7 @@ pub(super) struct Series {
     plan: Ping,
     sent: u32,
     request: Vec<u8>,
-    /// When each request left that can still be answered, by its number modulo 2^16.
+    /// Departure time of each request that can still be answered, by its number modulo 2^16.
     sent_at: Vec<Since>,
     pub(super) answers: Vec<(Time, Span)>,
 }
@@ -28,26 +28,26 @@ pub(super) struct Series {
 const HEADERS: u32 = 28;
 
 impl Series {
-    /// Prepares a series on a thread in the namespace of the host that asks.
+    /// Prepares a series on a thread in the namespace of the requesting host.
     pub(super) fn new(plan: Ping) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::ICMPV4))?;
         socket.set_nonblocking(true)?;
         socket.set_tos_v4(u32::from(plan.dscp) << 2)?;
         let target = SockAddr::from(std::net::SocketAddrV4::new(address(plan.to), 0));
         socket.connect(&target)?;
-        // The first time it only asks for stamps.
+        // The first call only enables stamps.
         let _ = socket::arrival(socket.as_fd());
         let mut request = vec![0; (plan.bytes.max(HEADERS) - HEADERS + 8) as usize];
         request[0] = 8; // An echo request; the kernel fills in the checksum and its own number.
         Ok(Self { socket, plan, sent: 0, request, sent_at: Vec::new(), answers: Vec::new() })
     }
 
-    /// What can be polled for answers.
+    /// Descriptor that can be polled for answers.
     pub(super) fn descriptor(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
-    /// When the next request is due, in the time of the plan.
+    /// Time of the next request, in the time of the plan.
     pub(super) fn next(&self) -> Option<Time> {
         let is_over = self.plan.count.is_some_and(|count| self.sent >= count);
         let due = self.plan.start + self.plan.every * u64::from(self.sent);
@@ -64,11 +64,11 @@ impl Series {
             Some(place) => *place = now,
             None => self.sent_at.push(now),
         }
-        // One that cannot be sent is one that is not answered.
+        // A request that cannot be sent counts as not answered.
         let _ = self.socket.send(&self.request);
     }
 
-    /// Takes the answers that have come, in a time that began at `start`.
+    /// Takes received answers; `start` is the start of the plan.
     pub(super) fn receive(&mut self, clock: Clock, start: Time) {
         let mut answer = [0; 2_048];
         while let Ok(len) = (&self.socket).read(&mut answer) {

@@ -1,119 +1,120 @@
-//! What is sent through a testbed.
+//! Traffic of a testbed.
 
 use tidegate_dataplane::observe::Window;
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use super::progress::Sampling;
 
-/// What is sent, and until when. Times begin with the run.
+/// Traffic and its end. Times are relative to the start of the run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In order of start.
+    /// Flows in order of start.
     pub flows: Vec<Flow>,
     /// Series of pings.
     pub pings: Vec<Ping>,
-    /// Which connection a flow uses.
+    /// Connection used by a flow.
     pub opening: Opening,
-    /// When the run ends.
+    /// End of the run.
     pub stop: Stop,
-    /// The part of the run in which queues and flows are observed.
+    /// Window in which queues and flows are observed.
     pub window: Window,
-    /// The flows whose bytes are counted over time.
+    /// Flows whose bytes are counted over time.
     pub sampling: Option<Sampling>,
-    /// What the hosts' kernels are set to.
+    /// Settings of the hosts' kernels.
     pub tcp: Tcp,
 }
 
 /// Bytes from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// When the application hands them over.
+    /// Time at which the application hands over the bytes.
     pub start: Time,
-    /// How many; `None` sends until the run ends.
+    /// Number of bytes; `None` sends until the run ends.
     pub bytes: Option<u64>,
-    /// The sender.
+    /// Sending host.
     pub from: u16,
-    /// The receiver.
+    /// Receiving host.
     pub to: u16,
-    /// The differentiated services codepoint of its packets.
+    /// Differentiated services codepoint of its packets.
     pub dscp: u8,
-    /// The speed of the application, if it does not hand over all at once.
+    /// Rate of the application, if it does not hand over all bytes at once.
     pub rate: Option<Rate>,
 }
 
-/// Echo requests of the kernel's own protocol, which the other host's kernel answers.
+/// Echo requests, which the other host's kernel answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The host that asks.
+    /// Host that sends requests.
     pub from: u16,
-    /// The host that answers.
+    /// Host that answers.
     pub to: u16,
-    /// When the first leaves.
+    /// Departure of the first request.
     pub start: Time,
-    /// The time from one to the next.
+    /// Time from one request to the next.
     pub every: Span,
-    /// How many; `None` until the run ends.
+    /// Number of requests; `None` until the run ends.
     pub count: Option<u32>,
-    /// The length of each as an IP packet.
+    /// Length of each as an IP packet.
     pub bytes: u32,
-    /// The differentiated services codepoint.
+    /// Differentiated services codepoint.
     pub dscp: u8,
 }
 
-/// Which connection a flow uses.
+/// Connection used by a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// A new one, whose handshake is part of the flow.
+    /// A new connection, whose handshake is part of the flow.
     Handshake,
-    /// One of this pair of hosts that is idle, else a new one.
+    /// An idle connection of this pair of hosts, otherwise a new one.
     Persistent,
-    /// A new one that was opened shortly before.
+    /// A new connection that was opened shortly before.
     Ready,
 }
 
-/// When a run ends, whichever comes first. It always ends when every flow is finished that can.
+/// End of a run: the first of these conditions. It always ends when every flow that can finish has
+/// finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// At this time.
+    /// Time limit.
     pub at: Option<Time>,
-    /// When so many flows are finished.
+    /// Number of finished flows.
     pub finished: Option<u32>,
-    /// When nothing has arrived for this long although flows wait.
+    /// Time without any arrival although flows wait.
     pub stalled: Span,
 }
 
-/// The kernel's TCP.
+/// TCP settings of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tcp {
-    /// The congestion control, by the kernel's name.
+    /// Congestion control, by the kernel's name.
     pub congestion: String,
-    /// Whether ECN is asked for.
+    /// Whether to request ECN.
     pub ecn: bool,
-    /// Segments before the first ACK, if not the kernel's own number.
+    /// Initial window in segments, if it differs from the kernel's.
     pub initial_window: Option<u32>,
-    /// The least retransmission timeout, if not the kernel's own.
+    /// Smallest retransmission timeout, if it differs from the kernel's.
     pub rto_min: Option<Span>,
-    /// Whether every segment is acknowledged at once.
+    /// Whether to acknowledge every segment at once.
     pub quick_ack: bool,
-    /// Whether an idle connection begins again with a small window.
+    /// Whether an idle connection restarts with a small window.
     pub slow_start_after_idle: bool,
 }
 
-/// What became of a flow.
+/// Result of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowResult {
-    /// When its first bytes were handed to the kernel, or its connection was asked for.
+    /// Time at which its first bytes were handed to the kernel, or its connection was requested.
     pub started_at: Option<Time>,
-    /// When its receiver had the last byte.
+    /// Time at which its receiver had the last byte.
     pub received_at: Option<Time>,
-    /// Bytes that its receiver got in the plan's window.
+    /// Bytes received in the plan's window.
     pub received_in_window: u64,
-    /// Segments that the kernel sent again.
+    /// Segments retransmitted by the kernel.
     pub retransmissions: u32,
 }
 
 impl Plan {
-    /// Refuses hosts that do not exist and codepoints that are none.
+    /// Refuses unknown hosts and invalid codepoints.
     pub(super) fn check(&self, hosts: usize) -> Result<(), ConfigError> {
         let flows = self.flows.iter().map(|flow| (flow.from, flow.to, flow.dscp));
         let pings = self.pings.iter().map(|ping| (ping.from, ping.to, ping.dscp));

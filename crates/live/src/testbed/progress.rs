@@ -1,28 +1,28 @@
-//! What receivers of chosen flows got over time.
+//! Bytes received by selected flows over time.
 
 use tidegate_units::{Span, Time};
 
-/// Which flows, and how finely.
+/// Selected flows and intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// The beginning of the first interval.
+    /// Start of the first interval.
     pub from: Time,
-    /// Nothing from here on counts.
+    /// End of the intervals: later bytes do not count.
     pub to: Time,
     /// The length of an interval.
     pub interval: Span,
-    /// The most intervals. When there would be one more, each two become one.
+    /// Most intervals. When there would be one more, pairs of intervals are merged.
     pub limit: u32,
-    /// By number.
+    /// Flows by number.
     pub flows: Vec<u32>,
 }
 
 /// Bytes by flow and interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What was asked for; the interval is what it has become.
+    /// The request, with the actual interval.
     pub sampling: Sampling,
-    /// In order of `sampling.flows`. All are of the same length.
+    /// In order of `sampling.flows`. All lists have the same length.
     pub bytes: Vec<Vec<u64>>,
 }
 
@@ -44,20 +44,20 @@ impl Progress {
         of_flow[interval] += bytes;
     }
 
-    /// Brings all flows to the end of the run.
+    /// Extends all flows to the end of the run.
     pub(super) fn finish(mut self, now: Time) -> Self {
         let last = now.min(self.sampling.to);
         let whole = last - self.sampling.from;
         let _ = self.interval_of(last - Span::from_ps(1));
         let intervals = (whole.as_ps() / self.sampling.interval.as_ps()) as usize;
         for of_flow in &mut self.bytes {
-            // The last one is not over, and would show too little.
+            // The last interval is incomplete and would be too low.
             of_flow.resize(intervals, 0);
         }
         self
     }
 
-    /// The interval of a moment, wider ones if there would be too many.
+    /// Interval of a moment; widens the intervals if there would be too many.
     fn interval_of(&mut self, now: Time) -> Option<usize> {
         let Sampling { from, to, limit, .. } = self.sampling;
         if now < from || now >= to {
@@ -102,13 +102,13 @@ mod tests {
         {
             progress.add(flow, bytes, at(ms));
         }
-        // What is from 40 ms on is part of an interval that is not over.
+        // Bytes from 40 ms on belong to an incomplete interval.
         let progress = progress.finish(at(45));
         assert_eq!(progress.bytes, [vec![6, 8, 0], vec![0, 0, 32]]);
     }
 
     #[test]
-    fn intervals_widen_instead_of_becoming_too_many() {
+    fn intervals_widen_at_their_limit() {
         let mut progress = progress(2);
         for (flow, bytes, ms) in [(3, 1, 10), (1, 2, 20), (3, 4, 30), (3, 8, 50)] {
             progress.add(flow, bytes, at(ms));

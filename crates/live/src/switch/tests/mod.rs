@@ -26,7 +26,7 @@ fn switch(config: &Config) -> Switch<Memory> {
     Switch::new(config, devices).unwrap()
 }
 
-/// A frame from one station to another, 255 being everybody, with this class and 1250 bytes.
+/// A frame of 1250 bytes with this class from one station to another; 255 is broadcast.
 fn frame(from: u8, to: u8, class: u8) -> Vec<u8> {
     let mut frame = tagged(0, 0x0800, &ipv4(class, &[0; 1208]));
     assert_eq!(frame.len(), 1250);
@@ -43,7 +43,7 @@ fn class(frame: &[u8]) -> u8 {
     frame::parse(frame).unwrap().ip.unwrap().class
 }
 
-/// Receives and sends what there is at `now`.
+/// Receives and sends all frames at `now`.
 fn step(switch: &mut Switch<Memory>, now: Time) {
     switch.transmit(now);
     while switch.receive(now) > 0 {}
@@ -51,10 +51,10 @@ fn step(switch: &mut Switch<Memory>, now: Time) {
     let counters = switch.counters(now);
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     let held: u64 = counters.ports.iter().map(|port| port.held).sum();
-    assert_eq!(u64::from(switch.core.store.held()), held, "each frame that waits has a place");
+    assert_eq!(u64::from(switch.core.store.held()), held, "each waiting frame has a slot");
 }
 
-/// Steps from departure to departure until nothing waits. Returns the time of the last.
+/// Steps from departure to departure until no packet waits. Returns the time of the last.
 fn drain(switch: &mut Switch<Memory>) -> Time {
     let mut now = Time::ZERO;
     while let Some(next) = switch.next_departure() {
@@ -97,12 +97,12 @@ fn unknown_stations_are_flooded_and_known_ones_are_not() {
 }
 
 #[test]
-fn what_belongs_nowhere_else_is_filtered() {
+fn frames_for_a_station_at_their_own_port_are_filtered() {
     let mut switch = switch(&config(2));
     let at = Time::from_us(100);
     let mut for_the_switch = frame(1, 2, 0);
     for_the_switch[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
-    // Station 2 is known at port 0, so a frame for it from there has arrived already.
+    // Station 2 is known at port 0, so a frame for it from there has already arrived.
     for frame in [frame(2, 1, 0), frame(1, 2, 0), for_the_switch] {
         switch.devices_mut()[0].push(at, frame);
     }
@@ -112,7 +112,7 @@ fn what_belongs_nowhere_else_is_filtered() {
 }
 
 #[test]
-fn runts_and_frames_too_long_are_dropped_and_counted() {
+fn runts_and_oversized_frames_are_dropped_and_counted() {
     let mut config = config(2);
     config.options.frame_size = 1_250;
     let mut switch = switch(&config);
@@ -128,7 +128,7 @@ fn runts_and_frames_too_long_are_dropped_and_counted() {
 }
 
 #[test]
-fn tcn_marks_in_the_bytes_what_waited_longer_than_the_threshold() {
+fn tcn_sets_ce_in_packets_that_waited_longer_than_the_threshold() {
     let mut config = config(2);
     config.marking.set("threshold", "30us").unwrap();
     let mut switch = switch(&config);
@@ -137,7 +137,7 @@ fn tcn_marks_in_the_bytes_what_waited_longer_than_the_threshold() {
     }
     step(&mut switch, Time::ZERO);
     drain(&mut switch);
-    // They leave 10 µs apart: the first four within 30 µs. What cannot be marked is not.
+    // They leave 10 µs apart: the first four within 30 µs. Packets that cannot be marked are not.
     let all = sent(&mut switch);
     let classes: Vec<u8> = all[1].iter().map(|frame| class(frame)).collect();
     assert_eq!(classes, [2, 2, 2, 2, 3, 3, 3, 0, 46 << 2 | 3]);
@@ -147,7 +147,7 @@ fn tcn_marks_in_the_bytes_what_waited_longer_than_the_threshold() {
 }
 
 #[test]
-fn ipv6_and_tagged_packets_are_marked_and_what_is_not_ip_is_not() {
+fn ipv6_and_tagged_packets_are_marked_and_non_ip_frames_are_not() {
     let mut config = config(2);
     config.marking.set("threshold", "0us").unwrap();
     let mut switch = switch(&config);
@@ -170,7 +170,7 @@ fn ipv6_and_tagged_packets_are_marked_and_what_is_not_ip_is_not() {
 }
 
 #[test]
-fn a_port_may_drop_what_it_cannot_mark() {
+fn a_port_may_drop_packets_that_it_cannot_mark() {
     let mut config = config(2);
     config.marking.set("threshold", "0us").unwrap();
     config.options.set("non_ect", "drop").unwrap();
@@ -182,7 +182,7 @@ fn a_port_may_drop_what_it_cannot_mark() {
     let end = drain(&mut switch);
     let classes: Vec<u8> = sent(&mut switch)[1].iter().map(|frame| class(frame)).collect();
     assert_eq!(classes, [0, 3]);
-    assert_eq!(end, Time::from_us(10), "what is dropped takes no time of the wire");
+    assert_eq!(end, Time::from_us(10), "dropped packets take no time on the wire");
     assert_eq!(switch.counters(end).ports[1].drops["not-capable"], 1);
 }
 
@@ -226,7 +226,7 @@ fn packets_leave_at_the_rate_and_a_late_loop_catches_up() {
 }
 
 #[test]
-fn frames_wait_for_a_device_without_room_and_die_with_its_link() {
+fn frames_wait_for_a_full_device_and_are_dropped_with_its_link() {
     let mut switch = switch(&config(2));
     for number in 0..6 {
         switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, number << 2));
@@ -286,7 +286,7 @@ fn a_frame_that_a_device_refuses_does_not_hold_up_the_next() {
 }
 
 #[test]
-fn a_device_that_takes_a_probe_does_not_stand_still() {
+fn a_device_that_accepts_a_probe_is_not_stalled() {
     let mut switch = switch(&config(2));
     switch.devices_mut()[1].longest_behind = 1249;
     switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
@@ -298,7 +298,7 @@ fn a_device_that_takes_a_probe_does_not_stand_still() {
 }
 
 #[test]
-fn stations_behind_a_link_that_went_down_are_looked_for_again() {
+fn stations_behind_a_link_that_went_down_are_flooded_again() {
     let mut switch = switch(&config(3));
     let at = Time::from_us(100);
     switch.devices_mut()[1].push(at, frame(2, 255, 0));
@@ -341,7 +341,7 @@ fn ports_share_a_pool() {
 }
 
 #[test]
-fn a_switch_out_of_places_drops_and_recovers() {
+fn a_switch_without_free_slots_drops_and_recovers() {
     let mut config = config(3);
     config.options.frames = 4;
     let mut switch = switch(&config);
@@ -352,7 +352,7 @@ fn a_switch_out_of_places_drops_and_recovers() {
     let counters = switch.counters(Time::ZERO);
     assert_eq!(counters.imbalance(), 0);
     let lost = |port: &PortCounters| port.drops.get("no-memory").copied().unwrap_or(0);
-    assert_eq!(counts(&switch, lost), [0, 8, 8], "where they should leave");
+    assert_eq!(counts(&switch, lost), [0, 8, 8], "counted at the egress port");
     drain(&mut switch);
     assert_eq!(switch.core.store.held(), 0);
     switch.devices_mut()[0].push(Time::from_ms(1), frame(1, 255, 0));
@@ -377,7 +377,7 @@ fn no_packet_overtakes_another_of_its_queue() {
         frame[100..104].copy_from_slice(&numbers[usize::from(queue)].to_be_bytes());
         numbers[usize::from(queue)] += 1;
         switch.devices_mut()[0].push(now, frame);
-        // A loop that is late at times.
+        // A loop that is occasionally late.
         if !rng.next_u32().is_multiple_of(8) {
             step(&mut switch, now);
         }
@@ -421,9 +421,9 @@ fn every_scheme_can_take_over_while_packets_wait() {
         drain(&mut switch);
         let counters = switch.counters(Time::ZERO);
         assert_eq!(counters.imbalance(), 0);
-        assert_eq!(sent(&mut switch)[1].len(), 80, "{name}: none was dropped");
+        assert_eq!(sent(&mut switch)[1].len(), 80, "{name}: packets were dropped");
     }
-    // These need a queue for each flow.
+    // These schemes need a queue for each flow.
     assert_eq!(refused, ["diff-ecn", "ideal-share", "per-flow-tcn"]);
 }
 
@@ -432,7 +432,7 @@ fn a_refused_scheme_changes_nothing() {
     let mut config = config(2);
     config.marking.set("threshold", "0us").unwrap();
     let mut switch = switch(&config);
-    // A scheme of rounds needs a scheduler of rounds.
+    // A scheme with rounds needs a scheduler with rounds.
     let refused = mark::Config::named("mq-ecn").unwrap();
     assert!(switch.set_marking(&refused).is_err());
     for _ in 0..2 {
@@ -454,7 +454,7 @@ fn bytes_are_counted_as_they_came_and_went() {
 }
 
 #[test]
-fn an_imitated_cable_delays_what_comes_and_counts_it_as_held() {
+fn an_emulated_cable_delays_frames_and_counts_them_as_held() {
     let mut config = config(2);
     config.ports[0].uplink = Some(Rate::from_gbps(1));
     config.ports[0].delay = Span::from_us(100);
@@ -474,7 +474,7 @@ fn an_imitated_cable_delays_what_comes_and_counts_it_as_held() {
 }
 
 #[test]
-fn what_is_observed_is_of_the_window() {
+fn observations_are_limited_to_the_window() {
     let mut config = config(2);
     config.marking.set("threshold", "15us").unwrap();
     let mut switch = switch(&config);
@@ -495,7 +495,7 @@ fn what_is_observed_is_of_the_window() {
     let median = queue.packets.percentile(Ratio::new(1, 2).unwrap());
     assert_eq!((queue.packets.max(), median), (3, Some(2)));
     assert_eq!(queue.bytes.sum(), 50_000_000 * 1_250);
-    // Those that left at 10 and 20 µs; the second waited longer than the threshold.
+    // The packets that left at 10 and 20 µs; the second waited longer than the threshold.
     assert_eq!((queue.sent(), queue.waits.sum()), (2, 30_000_000));
     assert_eq!(queue.sent_bytes, 2_500);
     let marks: u64 = tidegate_dataplane::Rule::ALL.iter().map(|&rule| queue.marks(rule)).sum();

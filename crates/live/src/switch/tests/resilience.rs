@@ -1,9 +1,9 @@
-//! What must not stop a port: frames too long, devices that take nothing, storms, strangers and
-//! loops.
+//! Events that must not stop a port: oversized frames, devices that accept nothing, storms, unknown
+//! stations and loops.
 
 use super::*;
 
-/// One microsecond after another, for so long.
+/// Steps every microsecond for this time.
 fn run_for(switch: &mut Switch<Memory>, from: Time, span: Span) {
     let mut now = from;
     while now < from + span {
@@ -33,7 +33,7 @@ fn a_frame_too_long_for_a_receiver_stops_no_port() {
 }
 
 #[test]
-fn a_device_that_takes_nothing_is_seen_and_its_frames_are_given_up() {
+fn a_stalled_device_is_reported_and_its_frames_are_given_up() {
     let mut switch = switch(&config(2));
     switch.devices_mut()[1].room = 0;
     switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
@@ -50,7 +50,7 @@ fn a_device_that_takes_nothing_is_seen_and_its_frames_are_given_up() {
 }
 
 #[test]
-fn storms_are_held_to_their_limits_and_known_stations_are_not() {
+fn storms_are_limited_and_frames_to_known_stations_are_not() {
     let mut config = config(3);
     config.options.frames = 4_096;
     config.buffer.set("limit", "3MB").unwrap();
@@ -71,7 +71,7 @@ fn storms_are_held_to_their_limits_and_known_stations_are_not() {
     step(&mut switch, Time::ZERO);
     let counters = switch.counters(Time::ZERO);
     let drops = &counters.ports[0].drops;
-    // A tenth of a second's frames pass at once, and one that begins.
+    // A tenth of a second's frames pass at once, and one that starts.
     assert_eq!(
         ["broadcast-storm", "multicast-storm", "unknown-storm"].map(|reason| drops[reason]),
         [500 - 11, 500 - 21, 500 - 31]
@@ -81,7 +81,7 @@ fn storms_are_held_to_their_limits_and_known_stations_are_not() {
 }
 
 #[test]
-fn a_flood_to_a_slow_port_leaves_others_their_places() {
+fn a_flood_to_a_slow_port_leaves_slots_to_others() {
     let mut config = config(3);
     config.buffer.set("limit", "100MB").unwrap();
     config.ports[1].rate = Rate::from_bps(1_000_000).unwrap();
@@ -118,8 +118,8 @@ fn a_station_too_many_is_neither_learned_nor_forwarded() {
     assert_eq!(sent(&mut switch)[1].len(), 3);
 }
 
-/// Three broadcasts where two switches are joined by two cables, for a tenth of a second. Returns
-/// how many frames came to a port of the first.
+/// Three broadcasts where two switches are connected by two cables, for a tenth of a second.
+/// Returns the number of frames received at a port of the first.
 fn melt(limit: Option<u32>) -> u64 {
     let mut config = config(3);
     config.options.broadcast_limit = limit;
@@ -147,17 +147,17 @@ fn melt(limit: Option<u32>) -> u64 {
 }
 
 #[test]
-fn a_storm_in_a_loop_is_held_to_its_limit() {
+fn a_storm_in_a_loop_is_limited() {
     // The wire carries 10,000 of these frames in a tenth of a second.
     let unlimited = melt(None);
     assert!(unlimited > 9_000, "{unlimited}");
-    // From each of two ports a tenth of a second's frames at once, and as many meanwhile at most:
-    // each frame beyond is one less that goes round.
+    // At most a tenth of a second's frames at once from each of two ports, and as many meanwhile:
+    // each dropped frame is one less that circulates.
     let limited = melt(Some(1_000));
     assert!((100..=404).contains(&limited), "{limited}");
 }
 
-/// Carries what each of two ports of a switch sends to the other, as a cable between them does.
+/// Carries the frames of each of two ports of a switch to the other, like a cable between them.
 fn carry(switch: &mut Switch<Memory>, ports: [usize; 2], now: Time) {
     let frames = ports.map(|port| std::mem::take(&mut switch.devices_mut()[port].sent));
     for (frames, port) in frames.into_iter().zip([ports[1], ports[0]]) {
@@ -167,7 +167,7 @@ fn carry(switch: &mut Switch<Memory>, ports: [usize; 2], now: Time) {
     }
 }
 
-/// A switch of three ports, of which the last two are joined by a cable for a second.
+/// A switch of three ports, the last two of which are connected by a cable for a second.
 fn looped(on_loop: OnLoop) -> (Switch<Memory>, Time) {
     let mut config = config(3);
     config.options.on_loop = on_loop;
@@ -198,11 +198,11 @@ fn a_loop_is_found_by_its_own_frames() {
     let ports = switch.counters(now).ports;
     assert!(ports[1].is_looping && ports[2].is_looping && !ports[0].is_looping);
     assert!(ports[1].loops > 5 && ports[1].probes > 5 && !ports[1].is_blocked);
-    // The broadcast went round and round until the loop was found: 10,000 times a second.
+    // The broadcast circulated until the loop was found: 10,000 times a second.
     let sent = ports[0].sent.packets;
     assert!(sent < 3_000 && ports[2].drops["loop-storm"] > 0, "{sent}");
 
-    // What comes back from a station at another port does not misplace it any more.
+    // A frame that comes back from a station at another port no longer misplaces it.
     for step_number in 0..20 {
         let at = now + Span::from_us(step_number);
         if step_number == 0 {
@@ -213,7 +213,7 @@ fn a_loop_is_found_by_its_own_frames() {
     }
     assert_eq!(switch.counters(now).ports[0].stations, 1);
 
-    // What stations behind both ports send to each other may be going round.
+    // Frames between stations behind both ports may be circulating.
     let later = now + Span::from_ms(50);
     for (port, station) in [(1, 5), (2, 6)] {
         switch.devices_mut()[port].push(later, frame(station, station, 0));
@@ -228,20 +228,20 @@ fn a_loop_is_found_by_its_own_frames() {
 }
 
 #[test]
-fn a_loop_is_cut_by_one_port_until_it_is_gone() {
+fn one_port_is_blocked_until_the_loop_is_gone() {
     let (mut switch, now) = looped(OnLoop::Block);
     assert_eq!(switch.take_loop().unwrap().blocked, Some(PortId(2)));
     let ports = switch.counters(now).ports;
     assert_eq!([0, 1, 2].map(|port: usize| ports[port].is_blocked), [false, false, true]);
     assert!(ports[2].drops["blocked"] > 0);
-    // It has come to rest.
+    // No frame circulates any more.
     let before = switch.counters(now).ports[0].sent.packets;
     switch.devices_mut()[1].push(now, frame(9, 255, 0));
     step(&mut switch, now);
     drain(&mut switch);
     let ports = switch.counters(now).ports;
     assert_eq!(ports[0].sent.packets, before + 1);
-    // The cable is taken out.
+    // The cable is removed.
     let later = now + Span::from_secs(1);
     switch.maintain(later);
     let ports = switch.counters(later).ports;
@@ -249,7 +249,7 @@ fn a_loop_is_cut_by_one_port_until_it_is_gone() {
 }
 
 #[test]
-fn every_loop_is_told_of_and_every_port_that_is_blocked() {
+fn every_loop_and_every_blocked_port_is_reported() {
     const NOW: Time = Time::from_secs(3);
     let found = |pairs: &[[usize; 2]], ports| {
         let mut config = config(ports);
@@ -276,7 +276,7 @@ fn every_loop_is_told_of_and_every_port_that_is_blocked() {
 }
 
 #[test]
-fn loops_are_not_looked_for_where_they_are_ignored() {
+fn loops_are_not_detected_if_they_are_ignored() {
     let (mut switch, now) = looped(OnLoop::Ignore);
     assert_eq!(switch.take_loop(), None);
     let ports = switch.counters(now).ports;
@@ -284,7 +284,7 @@ fn loops_are_not_looked_for_where_they_are_ignored() {
 }
 
 #[test]
-fn schemes_are_exchanged_for_those_that_are_ready() {
+fn schemes_are_replaced_by_prepared_ones() {
     let mut config = config(2);
     let mut switch = switch(&config);
     config.marking.set("threshold", "1ps").unwrap();
