@@ -60,7 +60,7 @@ settings! {
         pub first_service: u8 = 0,
         /// Weights of the services, if they are drawn by weight.
         pub service_weights: Vec<u32> = Vec::new(),
-        /// Group that the results belong to.
+        /// Group that their results belong to.
         pub group: u8 = 0,
         /// Start of arrivals; the first flow starts a gap later.
         pub start: Span = Span::ZERO,
