@@ -11,8 +11,8 @@ use crate::network::HostId;
 choices! {
     /// Choice of the hosts in a burst.
     pub enum Choose {
-        /// In turn, starting over after the last one: senders start over with each burst, receivers
-        /// continue from burst to burst.
+        /// One after the other, starting over after the last one: senders start over with each
+        /// burst, receivers continue from burst to burst.
         InTurn = "in-turn",
         /// At random: senders are distinct while there are enough, and each burst draws a receiver.
         Random = "random",
