@@ -11,9 +11,9 @@ choices! {
     pub enum Assignment {
         /// All flows belong to the first service.
         Fixed = "fixed",
-        /// By the pair of hosts, as in TCN's simulations: with S hosts and n services, ((dst + 1)·S
-        /// + src + 1) mod n. Every pair carries the same bytes, so that services with small flows
-        /// have more of them.
+        /// By the pair of hosts, as in TCN's simulations. With S hosts and n services the number is
+        /// ((dst + 1)·S + src + 1) mod n. Every pair carries the same bytes, so that services with
+        /// small flows have more of them.
         Pair = "pair",
         /// Each flow draws a service uniformly.
         Uniform = "uniform",
