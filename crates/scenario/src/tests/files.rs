@@ -105,7 +105,7 @@ fn files_that_are_missing_or_include_themselves_are_refused() {
     assert!(said("list.toml").contains("--> list.toml:3:8"));
     assert!(
         said("sizes.toml")
-            .starts_with("`bad.cdf`, line 1, lines: `1 lines of numbers` is too little")
+            .starts_with("`bad.cdf`, line 1, lines: `1 lines of numbers` is not enough")
     );
     assert!(read_of(files, "diamond.toml", &[]).is_ok());
 }

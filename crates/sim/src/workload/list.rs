@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(
             message("1,0,0,1,5,9"),
             "line 1, columns: `6 columns` is not the right number of columns; accepted: \
-             5 columns: id,start_s,src,dst,bytes; further columns need a first line of names"
+             5 columns: id,start_s,src,dst,bytes; further columns need a header"
         );
     }
 

@@ -153,13 +153,13 @@ mod tests {
         for (text, error) in [
             (
                 "0us 0\n1ms 0.9",
-                "line 2, cdf: `0.9` is where the table ends, and not 1; accepted: 1 on the last \
-                 line, at the longest gap",
+                "line 2, cdf: `0.9` is the end of the table, which must be 1; accepted: 1 on \
+                 the last line, at the longest gap",
             ),
             (
                 "0us 0\n2ms 0.5\n1ms 1",
-                "line 3, gap: `1ms` is below that of the line before; accepted: values that do not \
-                 fall from line to line",
+                "line 3, gap: `1ms` is below the value on the previous line; accepted: values that \
+                 do not fall from line to line",
             ),
             (
                 "10 1",
