@@ -1,12 +1,12 @@
-//! The algorithms by the kernel's names for them, with their parameters.
+//! Algorithms by their kernel names, with their parameters.
 //!
-//! Parameters go to a program as numbers of 32 bits, in the order of the structs in `bpf/`, and are
-//! read back from the kernel the same way.
+//! Parameters are passed to a program as 32-bit numbers, in the order of the structs in `bpf/`, and
+//! are read back from the kernel in the same way.
 
 use tidegate_units::{ConfigError, Ratio, Setting, catalogue, choices, settings};
 
 choices! {
-    /// What a loss does to DCTCP's window.
+    /// Effect of a loss on DCTCP's window.
     pub enum Loss {
         /// Halves it (RFC 8257, section 3.5; Linux since 5.1).
         HalfWindow = "half-window",
@@ -16,25 +16,24 @@ choices! {
 }
 
 choices! {
-    /// What a change of CE does at DCTCP's receiver.
+    /// Effect of a change of CE at DCTCP's receiver.
     pub enum DctcpEcho {
-        /// An ACK of older data that waits, with the old state; then one with the new (Linux since
-        /// 4.18).
+        /// An ACK of waiting older data with the old state, then one with the new state (Linux
+        /// since 4.18).
         DctcpTwoAcks = "dctcp-two-acks",
         /// One ACK at once, of old and new data, with the new state (RFC 8257, section 3.2).
         Dctcp = "dctcp",
-        /// An ACK of older data that waits, with the old state; the new segment waits (SIGCOMM
-        /// paper).
+        /// An ACK of waiting older data with the old state; the new segment waits (SIGCOMM paper).
         DctcpPaper = "dctcp-paper",
     }
 }
 
 choices! {
-    /// What a segment with CWR does at ODCTCP's receiver.
+    /// Effect of a segment with CWR at ODCTCP's receiver.
     pub enum OdctcpEcho {
-        /// It keeps the delayed ACK waiting (thesis, section 5.2.2).
+        /// The delayed ACK keeps waiting (thesis, section 5.2.2).
         Odctcp = "odctcp",
-        /// It is acknowledged at once (FreeBSD now).
+        /// The segment is acknowledged at once (current FreeBSD).
         OdctcpInverted = "odctcp-inverted",
     }
 }
@@ -42,9 +41,9 @@ choices! {
 choices! {
     /// Growth of the window while the data of a reduction is being acknowledged.
     pub enum Regrowth {
-        /// It goes on as if nothing had happened (ODCTCP).
+        /// Unchanged (ODCTCP).
         Continues = "continues",
-        /// It goes on, except on the first of a run of ACKs with ECE (ns-2).
+        /// Unchanged, except on the first of a run of ACKs with ECE (ns-2).
         ExceptFirstEcho = "except-first-echo",
         /// None until an ACK covers data sent after the reduction.
         Frozen = "frozen",
@@ -63,9 +62,9 @@ settings! {
         pub initial_alpha: Ratio = Ratio::ONE,
         /// Lower bound of a window reduced for marks, in packets.
         pub min_window: u8 = 2,
-        /// What a loss does to the window.
+        /// Effect of a loss on the window.
         pub loss: Loss = Loss::HalfWindow,
-        /// What a change of CE does at the receiver.
+        /// Effect of a change of CE at the receiver.
         pub echo: DctcpEcho = DctcpEcho::DctcpTwoAcks,
     }
 }
@@ -78,8 +77,7 @@ settings! {
         pub min_window: u8 = 1,
         /// Growth after a reduction (ns-2).
         pub regrowth: Regrowth = Regrowth::ExceptFirstEcho,
-        /// Segments for which an ACK counts at most in slow start (RFC 3465); 255 as Linux: for
-        /// all.
+        /// Segments for which an ACK counts at most in slow start (RFC 3465); 255 as in Linux: all.
         pub abc: u8 = 255,
     }
 }
@@ -88,7 +86,7 @@ settings! {
     /// Parameters of `tg_odctcp_rcv`.
     #[named("tg_odctcp_rcv", "ODCTCP's receiver, for senders of standard ECN", "guide/hosts.md")]
     pub struct OdctcpReceiver {
-        /// What a segment with CWR does.
+        /// Effect of a segment with CWR.
         pub echo: OdctcpEcho = OdctcpEcho::Odctcp,
     }
 }
@@ -122,13 +120,13 @@ catalogue! {
     }
 }
 
-/// What the kernel counts α in.
+/// Unit of α in the kernel.
 const ALPHA_ONE: u64 = 1024;
 
 impl Algorithm {
-    /// The names under which the kernel knows it, the one that users choose last. Connections are
-    /// opened under that name. A one-sided algorithm goes on under the other once ECN is
-    /// negotiated, DCTCP if it is refused.
+    /// Names under which the kernel knows it; users choose the last one, under which connections
+    /// are opened. A one-sided algorithm continues under the other name once ECN is negotiated,
+    /// DCTCP if it is refused.
     pub const fn kernel_names(&self) -> &'static [&'static str] {
         match self {
             Self::Dctcp(_) => &["tg_dctcp_reno", "tg_dctcp"],
@@ -138,13 +136,13 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm that the kernel knows under this name, with its default parameters.
+    /// The algorithm with this kernel name, with its default parameters.
     pub fn of_kernel_name(name: &str) -> Option<Self> {
         let all = Self::NAMES.iter().filter_map(|name| Self::named(name));
         all.into_iter().find(|algorithm| algorithm.kernel_names().contains(&name))
     }
 
-    /// The parameters as the program takes them, or the one that it cannot take.
+    /// Parameters in the program's format, or the one that cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>, ConfigError> {
         let numbers = match self {
             Self::Dctcp(dctcp) => vec![
@@ -171,8 +169,8 @@ impl Algorithm {
         Ok(numbers.into_iter().flat_map(u32::to_ne_bytes).collect())
     }
 
-    /// The algorithm of this name with the parameters that a program was given; `None` if they are
-    /// not its.
+    /// The algorithm of this name with the parameters given to a program; `None` if they are not in
+    /// its format.
     pub fn decode(name: &str, bytes: &[u8]) -> Option<Self> {
         let numbers = bytes.chunks_exact(4).map(|chunk| {
             let chunk = <[u8; 4]>::try_from(chunk).expect("chunks of four bytes");
@@ -216,7 +214,7 @@ impl Algorithm {
     }
 }
 
-/// The n of a gain of 1/2^n.
+/// Exponent n of a gain of 1/2^n.
 fn shift(gain: Ratio) -> Result<u32, ConfigError> {
     let found = (0..=10).find(|&n| Ratio::new(1, 1 << n) == Some(gain));
     found.ok_or_else(|| ConfigError::out_of_range("gain", gain, "1/2^n for n from 0 to 10"))
@@ -226,11 +224,11 @@ fn alpha(initial: Ratio) -> Result<u32, ConfigError> {
     if initial > Ratio::ONE {
         return Err(ConfigError::out_of_range("initial_alpha", initial, "0 to 1"));
     }
-    // Fits: at most 1024.
+    // At most 1024, so it fits.
     Ok(initial.of(ALPHA_ONE) as u32)
 }
 
-/// The fraction of a number of 1024ths, in its lowest terms.
+/// Fraction of a number of 1024ths, in lowest terms.
 fn fraction(alpha: u32) -> Option<Ratio> {
     let shift = alpha.trailing_zeros().min(10);
     Ratio::new(alpha >> shift, ALPHA_ONE as u32 >> shift)
@@ -243,7 +241,7 @@ fn at_least_one(field: &'static str, value: u8) -> Result<u32, ConfigError> {
     Ok(value.into())
 }
 
-/// The choice of this number: both sides count them in order of declaration.
+/// The choice with this number: both sides number choices in order of declaration.
 fn choice<T: Setting>(names: &[&str], number: u32) -> Option<T> {
     T::read(names.get(usize::try_from(number).ok()?)?).ok()
 }
@@ -253,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_come_back_from_the_kernel_as_they_went() {
+    fn parameters_are_decoded_as_they_were_encoded() {
         let settings = [
             ("tg_dctcp", "gain", "1/8"),
             ("tg_dctcp", "initial_alpha", "1/2"),
@@ -275,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_cannot_take_is_named() {
+    fn impossible_parameters_are_named() {
         for (name, field, text) in [
             ("tg_dctcp", "gain", "1/10"),
             ("tg_dctcp", "gain", "0"),
@@ -291,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_something_else_are_not_read() {
+    fn invalid_bytes_are_not_decoded() {
         assert_eq!(Algorithm::decode("cubic", &[0; 64]), None);
         assert_eq!(Algorithm::decode("tg_dctcp", &[0; 8]), None);
         assert_eq!(Algorithm::decode("tg_dctcp", &[0xff; 64]), None);
     }
 
     #[test]
-    fn the_kernel_takes_the_names() {
+    fn names_fit_the_kernel_s_limit() {
         for name in Algorithm::NAMES {
             let algorithm = Algorithm::named(name).unwrap();
             assert_eq!(algorithm.kernel_names().last(), Some(name));

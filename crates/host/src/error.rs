@@ -1,32 +1,32 @@
-//! What can go wrong, each in a sentence, with what would help.
+//! Errors, each in a sentence, with a hint.
 
 use std::path::PathBuf;
 
-/// Why a command could not be carried out.
+/// Reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such algorithm.
+    /// The algorithm does not exist.
     #[error("there is no algorithm `{name}`{hint}\nknown: {known}")]
     Unknown {
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The nearest one, as a question.
+        /// The nearest name, as a question.
         hint: String,
-        /// All.
+        /// All names.
         known: String,
     },
     /// A parameter cannot be used.
     #[error("--set {text}: {why}")]
     Parameter {
-        /// What was given.
+        /// The given text.
         text: String,
-        /// What is wrong with it.
+        /// The problem with it.
         why: String,
     },
     /// A privilege is missing.
     #[error("{missing} missing: run this as root, or with these capabilities")]
     Privilege {
-        /// The capabilities, and a verb.
+        /// Missing capabilities, with a verb.
         missing: String,
     },
     /// The kernel does not describe its types.
@@ -35,63 +35,63 @@ pub enum Error {
          hint: it needs one built with CONFIG_DEBUG_INFO_BTF=y, as distributions ship since 2020"
     )]
     NoTypes(PathBuf),
-    /// The kernel does not take congestion controls as BPF.
+    /// The kernel does not support congestion controls in BPF.
     #[error(
         "this kernel takes no congestion control as a BPF link (struct_ops)\n\
          hint: it needs Linux 6.4 or later with CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y"
     )]
     NoStructOps,
-    /// No BPF file system.
+    /// The folder is not in a BPF file system.
     #[error(
         "{0} is not in a BPF file system, where loaded algorithms stay\n\
          hint: mount -t bpf bpf /sys/fs/bpf, or --foreground"
     )]
     NoBpfFs(PathBuf),
-    /// It is there already.
+    /// The algorithm is already loaded.
     #[error("{0} is already loaded\nhint: tidegate host status; tidegate host unload {0}")]
     Loaded(String),
-    /// It is not there.
+    /// The algorithm is not loaded.
     #[error("{0} is not loaded\nhint: tidegate host load {0}")]
     NotLoaded(String),
-    /// Nothing is there.
+    /// No algorithm is loaded.
     #[error("no algorithm is loaded\nhint: tidegate host load tg_dctcp")]
     NothingLoaded,
-    /// It lives with another process.
+    /// Another process holds the algorithm.
     #[error("{name} is loaded by {holder}, and goes when that ends")]
     Held {
         /// The algorithm.
         name: String,
-        /// Whoever holds it.
+        /// The holder.
         holder: String,
     },
-    /// It is in use.
+    /// The algorithm is in use.
     #[error(
         "{name} is in use: {by}\nhint: --wait until that is over, or --force to give them another"
     )]
     InUse {
         /// The algorithm.
         name: String,
-        /// What uses it.
+        /// Its users.
         by: String,
     },
-    /// Somebody else watches.
+    /// Another `watch` is running.
     #[error("another `tidegate host watch` runs: it takes each sample from all others")]
     Watched,
-    /// Nobody is left to write for, which is no fault.
+    /// The reader of the output is gone, which is no failure.
     #[error("nobody reads what is printed")]
     ClosedPipe,
-    /// The kernel refused.
+    /// The kernel refused a call.
     #[error("cannot {action}: {why}")]
     System {
-        /// What was to be done.
+        /// The attempted action.
         action: String,
-        /// What the kernel said.
+        /// Error from the kernel.
         why: String,
     },
 }
 
 impl Error {
-    /// An error of the system in doing `action`.
+    /// Error of the system during `action`.
     pub fn system<E: std::fmt::Display>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
         move |why| Self::System { action, why: why.to_string() }

@@ -1,4 +1,4 @@
-//! Samples of connections, as the programs write them.
+//! Samples of connections, as written by the programs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::BitOr;
@@ -6,22 +6,22 @@ use std::ops::BitOr;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// What a sample was taken at.
+/// Event at which a sample was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Nothing in particular.
+    /// No particular event.
     #[default]
     Sample = 0,
-    /// The connection began.
+    /// The connection started.
     Begin = 1,
     /// An ACK.
     Ack = 2,
-    /// Duplicate ACKs showed a loss.
+    /// Duplicate ACKs indicated a loss.
     Loss = 3,
-    /// Its repair is over.
+    /// Recovery ended.
     Recovered = 4,
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     Timeout = 5,
     /// Data is sent after an idle time.
     Idle = 6,
@@ -29,7 +29,7 @@ pub enum Kind {
     Cut = 7,
     /// The connection ended.
     End = 8,
-    /// The kernel had changed the window; the rule goes on from there.
+    /// The kernel had changed the window; the algorithm continues from there.
     Resync = 9,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
     ];
 }
 
-/// What else a sample says.
+/// Further facts about a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
@@ -61,7 +61,7 @@ impl Flags {
     pub const REDUCED: Self = Self(4);
     /// The same segment had timed out before.
     pub const REPEATED: Self = Self(8);
-    /// Fast recovery is going on.
+    /// Fast recovery is in progress.
     pub const IN_RECOVERY: Self = Self(16);
 
     /// Whether all of `other` are set.
@@ -95,14 +95,14 @@ impl BitOr for Flags {
     }
 }
 
-/// The two ends of a connection, and where the first is.
+/// Both ends of a connection, and the namespace of the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Connection {
-    /// The network namespace, by its number.
+    /// Number of the network namespace.
     pub namespace: u32,
-    /// This end.
+    /// Local end.
     pub local: SocketAddr,
-    /// The other.
+    /// Remote end.
     pub peer: SocketAddr,
 }
 
@@ -111,35 +111,35 @@ pub struct Connection {
 pub struct Event {
     /// Nanoseconds since the machine started.
     pub time_ns: u64,
-    /// What it was taken at.
+    /// Event at which it was taken.
     pub kind: Kind,
-    /// What else it says.
+    /// Further facts.
     #[serde(flatten)]
     pub flags: Flags,
-    /// Which connection.
+    /// Connection of the sample.
     #[serde(flatten)]
     pub connection: Connection,
     /// The kernel's state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub state: u8,
-    /// Everything before this number has arrived.
+    /// First sequence number not yet acknowledged.
     pub una: u32,
-    /// The next number to be sent.
+    /// Next sequence number to be sent.
     pub nxt: u32,
     /// Newly acknowledged bytes; packets for `tg_dctcp`.
     pub acked: u32,
-    /// Those of them with ECE, for `tg_dctcp`.
+    /// Part of `acked` with ECE, for `tg_dctcp`.
     pub marked: u32,
-    /// The segment size.
+    /// Segment size.
     pub mss: u32,
-    /// The window in bytes, as the rule has it.
+    /// Window in bytes, as kept by the algorithm.
     pub window: u32,
-    /// The slow start threshold in bytes; the largest number if there is none.
+    /// Slow start threshold in bytes; the largest number if there is none.
     pub ssthresh: u32,
-    /// The window in packets, as the kernel has it.
+    /// Window in packets, as kept by the kernel.
     pub cwnd: u32,
     /// α in 1/1024.
     pub alpha: u32,
-    /// The smoothed round trip time.
+    /// Smoothed round-trip time.
     pub srtt_us: u32,
     /// ACKs with ECE so far.
     pub ece: u32,
@@ -149,13 +149,13 @@ pub struct Event {
     pub cuts: u32,
 }
 
-/// The size of `struct tg_event` in `bpf/tidegate.h`.
+/// Size of `struct tg_event` in `bpf/tidegate.h`.
 const BYTES: usize = 104;
 
 const IPV6: u8 = 10;
 
 impl Event {
-    /// Reads what a program wrote; `None` if it is something else.
+    /// Decodes a sample written by a program; `None` for other data.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < BYTES {
             return None;

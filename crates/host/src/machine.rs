@@ -1,11 +1,11 @@
-//! What the machine must have, looked at before anything is done.
+//! Requirements on the machine, checked before anything is changed.
 
 use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
 
-/// A capability: its number and its name.
+/// Number and name of a capability.
 pub type Capability = (u32, &'static str);
 
 const NET_ADMIN: Capability = (12, "CAP_NET_ADMIN");
@@ -13,23 +13,23 @@ const SYS_ADMIN: Capability = (21, "CAP_SYS_ADMIN");
 const PERFMON: Capability = (38, "CAP_PERFMON");
 const BPF: Capability = (39, "CAP_BPF");
 
-/// What it takes to load programs. Whoever has `CAP_SYS_ADMIN` may do what the first two allow.
+/// Capabilities for loading programs. `CAP_SYS_ADMIN` includes the first two.
 pub const TO_LOAD: &[Capability] = &[BPF, PERFMON, NET_ADMIN];
 
-/// What it takes to find programs that others have loaded.
+/// Capabilities for finding programs loaded by others.
 pub const TO_FIND: &[Capability] = &[SYS_ADMIN];
 
-/// What it takes to remove them, wherever they are in use.
+/// Capabilities for removing them everywhere.
 pub const TO_REMOVE: &[Capability] = &[SYS_ADMIN, NET_ADMIN];
 
-/// Refuses who does not have these capabilities.
+/// Fails if this process lacks one of these capabilities.
 pub fn check_privileges(needed: &[Capability]) -> Result<(), Error> {
     let status = fs::read_to_string("/proc/thread-self/status");
     let status = status.map_err(Error::system("read /proc/thread-self/status"))?;
     missing(&status, needed).map_or(Ok(()), |missing| Err(Error::Privilege { missing }))
 }
 
-/// What a process of this status lacks.
+/// Capabilities missing from a process with this status.
 fn missing(status: &str, needed: &[Capability]) -> Option<String> {
     let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = held.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
@@ -43,7 +43,7 @@ fn missing(status: &str, needed: &[Capability]) -> Option<String> {
     (!names.is_empty()).then(|| format!("{} {verb}", names.join(", ")))
 }
 
-/// Refuses a kernel that cannot take the programs, by the description of its types.
+/// Fails if the kernel does not support the programs, by the description of its types.
 pub fn check_kernel(types: &Path) -> Result<(), Error> {
     let Ok(bytes) = fs::read(types) else {
         return Err(Error::NoTypes(types.to_owned()));
@@ -51,18 +51,18 @@ pub fn check_kernel(types: &Path) -> Result<(), Error> {
     if takes_links(&bytes) { Ok(()) } else { Err(Error::NoStructOps) }
 }
 
-/// Whether a kernel with these types takes congestion controls as BPF, and as links: Linux 5.6 has
-/// the first, and 6.4 the second.
+/// Whether a kernel with these types supports congestion controls in BPF, and as links: since Linux
+/// 5.6 and 6.4.
 fn takes_links(types: &[u8]) -> bool {
     let wanted: [&[u8]; 2] = [b"\0bpf_struct_ops_tcp_congestion_ops\0", b"\0bpf_struct_ops_link\0"];
     let is_there = |name: &[u8]| types.windows(name.len()).any(|window| window == name);
     wanted.into_iter().all(is_there)
 }
 
-/// The magic number of a BPF file system.
+/// Magic number of a BPF file system.
 const BPF_FS: u32 = 0xcafe_4a11;
 
-/// Refuses a folder for links that is not, or would not be, in a BPF file system.
+/// Fails if a folder for links is not, or would not be, in a BPF file system.
 pub fn check_pins(folder: &Path) -> Result<(), Error> {
     let existing = folder.ancestors().find(|path| path.exists());
     let kind = existing.and_then(|path| rustix::fs::statfs(path).ok());
@@ -70,17 +70,17 @@ pub fn check_pins(folder: &Path) -> Result<(), Error> {
     if is_bpf { Ok(()) } else { Err(Error::NoBpfFs(folder.to_owned())) }
 }
 
-/// The congestion controls that the kernel has now.
+/// Congestion controls of the kernel.
 pub fn available() -> Vec<String> {
     words("/proc/sys/net/ipv4/tcp_available_congestion_control")
 }
 
-/// The default of this network namespace.
+/// Default of this network namespace.
 pub fn default_algorithm() -> Option<String> {
     words(DEFAULT).into_iter().next()
 }
 
-/// Where that is.
+/// File with that default.
 pub const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 fn words(path: &str) -> Vec<String> {
@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(of(none, TO_FIND).as_deref(), Some("CAP_SYS_ADMIN is"));
         let both = "CAP_SYS_ADMIN, CAP_NET_ADMIN are";
         assert_eq!(of(none, TO_REMOVE).as_deref(), Some(both));
-        // CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN alone load, and find nothing of others.
+        // CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN alone can load, but cannot find programs of
+        // others.
         assert_eq!(of("000000c000001000", TO_LOAD), None);
         let lacks = of("000000c000001000", TO_FIND);
         assert_eq!(lacks.as_deref(), Some("CAP_SYS_ADMIN is"));
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_must_take_congestion_controls_as_links() {
+    fn a_kernel_must_support_congestion_controls_as_links() {
         let newer = b"\0bpf_struct_ops_link\0x\0bpf_struct_ops_tcp_congestion_ops\0";
         let older = b"\0bpf_struct_ops_link_x\0bpf_struct_ops_tcp_congestion_ops\0";
         assert!(takes_links(newer));

@@ -1,5 +1,5 @@
-//! All network namespaces of this machine, as far as this process can see: those of processes,
-//! those with names, and those that somebody holds open.
+//! Network namespaces of this machine that are visible to this process: namespaces of processes,
+//! named ones, and ones that a process holds open.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::error::Error;
 use crate::kernel::numbers;
 
-/// Where namespaces have names.
+/// Folder of named namespaces.
 const NAMED: &str = "/run/netns";
 
 /// One file of each network namespace, by its number.
@@ -38,7 +38,7 @@ pub fn all() -> BTreeMap<u64, File> {
     found
 }
 
-/// The namespaces that a process is in or holds open.
+/// Namespaces that a process is in or holds open.
 fn of_process(process: u32) -> Vec<PathBuf> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let threads = numbers(&folder.join("task"));
@@ -52,7 +52,7 @@ fn of_process(process: u32) -> Vec<PathBuf> {
     paths
 }
 
-/// Calls `action` on a thread within a namespace.
+/// Runs `action` on a thread within a namespace.
 pub fn within<T: Send>(
     namespace: &File,
     action: impl FnOnce() -> Result<T, Error> + Send,

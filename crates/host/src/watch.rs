@@ -1,4 +1,4 @@
-//! What the samples of connections come to, for a screen and for Prometheus.
+//! Samples of connections, summarized for a screen and for Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,19 +7,19 @@ use serde::Serialize;
 
 use crate::event::{Connection, Event, Kind};
 
-/// A connection as it was last seen.
+/// State of a connection at its last sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Its algorithm.
+    /// Algorithm of the connection.
     pub algorithm: String,
-    /// Its two ends.
+    /// Both ends of the connection.
     #[serde(flatten)]
     pub connection: Connection,
-    /// The estimate of the marked fraction, 0 to 1.
+    /// Estimate of the marked fraction, 0 to 1.
     pub alpha: f64,
-    /// The window in packets.
+    /// Window in packets.
     pub cwnd: u32,
-    /// The smoothed round trip time in microseconds.
+    /// Smoothed round-trip time in microseconds.
     pub srtt_us: u32,
     /// ACKs with ECE so far.
     pub ece: u32,
@@ -29,12 +29,12 @@ pub struct Row {
     pub cuts: u32,
     /// Whether the connection has ended.
     pub ended: bool,
-    /// When it was seen, in nanoseconds since the machine started.
+    /// Time of the sample, in nanoseconds since the machine started.
     #[serde(skip)]
     time_ns: u64,
 }
 
-/// All connections that samples came from.
+/// All connections with samples.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     rows: BTreeMap<(String, Connection), Row>,
@@ -42,11 +42,11 @@ pub struct View {
     samples: u64,
 }
 
-/// A connection that was silent for this many looks is shown no more.
+/// Intervals of silence after which a connection is no longer shown.
 const LOOKS: u64 = 3;
 
 impl View {
-    /// Takes a sample in.
+    /// Records a sample.
     pub fn take(&mut self, algorithm: &str, event: &Event) {
         self.samples += 1;
         let row = Row {
@@ -64,24 +64,24 @@ impl View {
         self.rows.insert((row.algorithm.clone(), row.connection), row);
     }
 
-    /// The connections, in order of their addresses.
+    /// Connections in order of their addresses.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.values()
     }
 
-    /// Forgets connections that have ended, and those that were silent for some looks.
+    /// Drops connections that have ended, and those that were silent for some intervals.
     pub fn forget(&mut self, every_ns: u64) {
         let latest = self.rows.values().map(|row| row.time_ns).max().unwrap_or(0);
         let oldest = latest.saturating_sub(every_ns.saturating_mul(LOOKS));
         self.rows.retain(|_, row| !row.ended && row.time_ns >= oldest);
     }
 
-    /// The text of all connections in Prometheus' format, version 0.0.4.
+    /// All connections in Prometheus' text format, version 0.0.4.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         for (name, kind, help, of) in NUMBERS {
             let name = format!("tidegate_host_{name}");
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             for row in self.rows() {
                 let Connection { namespace, local, peer } = row.connection;
@@ -100,7 +100,7 @@ impl View {
     }
 }
 
-/// A number of a connection: its name, its kind, what it is, and where it is.
+/// A metric of a connection: its name, type, help text and value.
 type Number = (&'static str, &'static str, &'static str, fn(&Row) -> f64);
 
 const NUMBERS: &[Number] = &[
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_shown_as_last_seen_until_it_ends_or_is_silent() {
+    fn a_connection_is_shown_until_it_ends_or_is_silent() {
         let mut view = View::default();
         view.take("tg_dctcp", &event(1, Kind::Sample, 1_000));
         view.take("tg_dctcp", &event(2, Kind::Sample, 2_000));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_there_for_prometheus() {
+    fn metrics_are_printed_for_prometheus() {
         let mut view = View::default();
         view.take("tg_dctcp", &event(1, Kind::Sample, 1));
         let text = view.metrics();

@@ -12,7 +12,7 @@ use crate::args::Load;
 use crate::error::Error;
 use crate::{kernel, machine};
 
-/// What is or would be loaded.
+/// Algorithms loaded, or to be loaded.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     name: &'a str,
@@ -61,7 +61,7 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     if arguments.foreground {
         report(&algorithms, arguments, output)?;
         output.say("loaded until this ends: Ctrl-C");
-        // An error means that the handler is gone, which it never is.
+        // An error means that the handler is gone, which cannot happen.
         let _ = stopped.recv();
         return Ok(());
     }
@@ -76,7 +76,7 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     report(&algorithms, arguments, output)
 }
 
-/// The algorithms that are asked for, with their parameters.
+/// The requested algorithms, with their parameters.
 fn algorithms(arguments: &Load) -> Result<Vec<Algorithm>, Error> {
     let mut algorithms: Vec<Algorithm> = Vec::new();
     for name in &arguments.names {
@@ -97,7 +97,7 @@ fn algorithms(arguments: &Load) -> Result<Vec<Algorithm>, Error> {
     Ok(algorithms)
 }
 
-/// Sets a parameter of all algorithms, or of the one that it names.
+/// Sets a parameter of all algorithms, or of the one named in the key.
 fn set(algorithms: &mut [Algorithm], text: &str) -> Result<(), String> {
     let (key, value) = text.split_once('=').ok_or("it should be KEY=VALUE")?;
     let (name, field) = match key.split_once('.') {
@@ -135,7 +135,7 @@ fn report(algorithms: &[Algorithm], arguments: &Load, output: Output) -> Result<
     for report in &reports {
         let parameters = report.parameters.iter();
         let parameters = parameters.map(|(name, value)| format!(" {name}={value}"));
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let verb = if report.dry_run { "would load" } else { "loaded" };
         let pin = report.pin.iter().map(|pin| format!(", kept as {pin}"));
         let pin = pin.collect::<String>();
@@ -146,7 +146,7 @@ fn report(algorithms: &[Algorithm], arguments: &Load, output: Output) -> Result<
     Ok(())
 }
 
-/// What else has to be set for ECN to be used at all.
+/// Hint about the further settings needed for ECN.
 fn hint(algorithms: &[Algorithm], output: Output) {
     let asks = |algorithm: &Algorithm| matches!(algorithm, Algorithm::Dctcp(_));
     let ecn = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap_or_default();

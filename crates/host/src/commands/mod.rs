@@ -1,4 +1,4 @@
-//! The commands of `tidegate-host`: results to standard output, talk to standard error.
+//! Commands of `tidegate-host`: results go to standard output, messages to standard error.
 
 mod load;
 mod status;
@@ -15,7 +15,7 @@ use crate::args::{Common, HostCommand};
 use crate::error::Error;
 use crate::kernel;
 
-/// How a command speaks.
+/// Output settings of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     json: bool,
@@ -23,14 +23,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// As the command line has it.
+    /// Output settings from the command line.
     pub const fn new(common: Common) -> Self {
         Self { json: common.json, quiet: common.quiet }
     }
 
-    /// Writes results. A reader that closes the pipe ends the command, which cleans up on its way
-    /// out.
-    #[expect(clippy::unused_self, reason = "whoever prints has one")]
+    /// Writes results. A reader that closes the pipe ends the command, which still cleans up.
+    #[expect(clippy::unused_self, reason = "called on the settings like the other methods")]
     fn print(self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -46,21 +45,21 @@ impl Output {
         self.print(&format!("{text}\n"))
     }
 
-    /// What may be left unsaid.
+    /// Prints an optional message.
     fn say(self, text: impl Display) {
         if !self.quiet {
             eprintln!("{text}");
         }
     }
 
-    /// What must not be.
-    #[expect(clippy::unused_self, reason = "whoever speaks has one")]
+    /// Prints a warning.
+    #[expect(clippy::unused_self, reason = "called on the settings like the other methods")]
     fn warn(self, text: impl Display) {
         eprintln!("warning: {text}");
     }
 }
 
-/// Carries out a command.
+/// Runs a command.
 pub fn run(command: &HostCommand) -> Result<(), Error> {
     kernel::silence();
     let output = Output::new(command.common());
@@ -72,7 +71,7 @@ pub fn run(command: &HostCommand) -> Result<(), Error> {
     }
 }
 
-/// The algorithm of this name with its default parameters.
+/// The algorithm with this name, with its default parameters.
 fn find(name: &str) -> Result<Algorithm, Error> {
     Algorithm::named(name).ok_or_else(|| {
         let near = |known: &&&str| strsim::damerau_levenshtein(known, name);
@@ -86,7 +85,7 @@ fn find(name: &str) -> Result<Algorithm, Error> {
     })
 }
 
-/// The names given, each once; all that `otherwise` has if there are none.
+/// The given names without duplicates, or those from `otherwise` if none are given.
 fn chosen(names: &[String], otherwise: impl FnOnce() -> Vec<String>) -> Vec<String> {
     let mut names = if names.is_empty() { otherwise() } else { names.to_vec() };
     names.sort();

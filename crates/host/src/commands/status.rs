@@ -48,7 +48,7 @@ fn row(one: &Registered) -> [String; 6] {
     ]
 }
 
-/// Who keeps an algorithm, in words.
+/// Text that names the holder of an algorithm.
 pub(super) fn holder(holder: &Holder) -> String {
     match holder {
         Holder::Pin(path) => path.display().to_string(),
@@ -61,7 +61,7 @@ pub(super) fn holder(holder: &Holder) -> String {
     }
 }
 
-/// Columns of text: the first and the last to the left, the others to the right.
+/// Formats columns of text: the first and the last aligned left, the others right.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());

@@ -16,22 +16,21 @@ use crate::error::Error;
 use crate::kernel::{self, Holder, Reach, Registered, Sockets, Walker};
 use crate::{machine, namespaces};
 
-/// What was or would be removed.
+/// Result of a removal, or its preview.
 #[derive(Debug, Serialize)]
 struct Report {
     name: String,
-    /// Connections and listeners that got another algorithm.
+    /// Connections and listeners that were given another algorithm.
     moved: u64,
-    /// Network namespaces whose default it was.
+    /// Network namespaces with the algorithm as default.
     defaults: u64,
-    /// What the sockets have now.
+    /// New algorithm of the sockets.
     to: String,
-    /// What the namespaces have now: a namespace may not have every algorithm as its default.
+    /// New default of the namespaces: not every algorithm is permitted as a default.
     default: String,
-    /// Connections that keep it until they end, in network namespaces that cannot be seen from
-    /// here.
+    /// Connections in invisible network namespaces, which keep the algorithm until they end.
     left: u64,
-    /// Whether it was only what a load had left that was killed half-way.
+    /// Whether these are only the remains of a load that was killed.
     half: bool,
     dry_run: bool,
 }
@@ -51,7 +50,7 @@ impl Report {
     }
 }
 
-/// What uses an algorithm.
+/// Users of an algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Uses {
     connections: u64,
@@ -78,7 +77,7 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     }
     let to = successor(arguments)?;
     let walker = Walker::new()?;
-    // All are looked at before any is removed.
+    // All are examined before any is removed.
     let mut found = Vec::new();
     for name in &names {
         let one =
@@ -88,7 +87,7 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
             return Err(Error::Held { name: name.clone(), holder: holder(&one.holder) });
         }
         let mut uses = uses(&find(name)?, &walker)?;
-        // Some may be in namespaces that cannot be seen from here.
+        // Some may be in namespaces that are invisible from here.
         uses.connections = uses.connections.max(one.counters.connections);
         if let Some(by) = in_words(uses).filter(|_| !arguments.wait && !arguments.force) {
             return Err(Error::InUse { name: name.clone(), by });
@@ -117,7 +116,7 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     output.print(&lines.collect::<String>())
 }
 
-/// Whether these names mean an algorithm: all do if there are none.
+/// Whether the names select an algorithm: no names select all.
 fn is_chosen(algorithm: &Algorithm, names: &[String]) -> bool {
     names.is_empty() || names.iter().any(|name| name == algorithm.name())
 }
@@ -140,7 +139,7 @@ fn line(report: &Report) -> String {
     text + "\n"
 }
 
-/// What takes the place of an algorithm.
+/// The algorithm that replaces another one.
 fn successor(arguments: &Unload) -> Result<String, Error> {
     let available = machine::available();
     let is_ours = |name: &str| Algorithm::of_kernel_name(name).is_some();
@@ -160,7 +159,7 @@ fn successor(arguments: &Unload) -> Result<String, Error> {
     Ok(found.unwrap_or_else(|| "reno".into()))
 }
 
-/// What uses an algorithm, in all network namespaces.
+/// Users of an algorithm, in all network namespaces.
 fn uses(algorithm: &Algorithm, walker: &Walker) -> Result<Uses, Error> {
     let mut uses = Uses::default();
     for namespace in namespaces::all().values() {
@@ -198,7 +197,7 @@ fn in_words(uses: Uses) -> Option<String> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// What removing an algorithm comes to.
+/// Preview of a removal.
 fn plan(one: &Registered, uses: Uses, to: &str, arguments: &Unload) -> Report {
     let connections = if arguments.force { uses.connections } else { 0 };
     Report {
@@ -251,7 +250,7 @@ fn wait(name: &str, left: impl Fn() -> u64, output: Output) {
 }
 
 /// Gives the sockets of all namespaces, and the namespaces themselves, another algorithm. The
-/// second answer is what the namespaces have now.
+/// second result is the namespaces' new default.
 fn move_over(
     algorithm: &Algorithm,
     to: &str,
@@ -281,7 +280,7 @@ fn move_over(
     Ok((moved, default.to_owned()))
 }
 
-/// Sets the default of this namespace: to `to`, or to Reno, which every namespace may have.
+/// Sets the default of this namespace: `to`, or Reno, which is always permitted.
 fn set_default(to: &str) -> Result<&str, Error> {
     let set = |name| fs::write(machine::DEFAULT, name);
     let (name, set) = match set(to) {
@@ -297,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_uses_an_algorithm_is_said_in_words() {
+    fn users_of_an_algorithm_are_listed_as_text() {
         let words =
             |connections, listeners, defaults| in_words(Uses { connections, listeners, defaults });
         assert_eq!(words(0, 0, 0), None);

@@ -23,7 +23,7 @@ use crate::kernel::{self, Holder, Registered};
 use crate::machine;
 use crate::watch::View;
 
-/// Samples go to one reader alone; whoever holds this file is it.
+/// Lock of the only reader of samples.
 const LOCK: &str = "/run/tidegate-host-watch.lock";
 
 pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
@@ -47,7 +47,7 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
         has_begun: Cell::new(false),
     };
     let samples = watching.samples(&watched, &maps)?;
-    // What others left there is not of this time.
+    // Earlier samples were left by others.
     watching.has_begun.set(true);
     let every = if arguments.steps { 1 } else { arguments.every.as_ns().max(2) };
     let observed = Observed::begin(&watched, every)?;
@@ -58,10 +58,10 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
     result
 }
 
-/// The algorithms to watch.
+/// Algorithms to watch.
 fn watched(arguments: &Watch) -> Result<Vec<Registered>, Error> {
     let mut registered = kernel::registered(Path::new(PINS))?;
-    // What was unloaded gets no new connections.
+    // An unloaded algorithm gets no new connections.
     registered.retain(|one| one.holder != Holder::Connections);
     let all = || registered.iter().map(|one| one.name.clone()).collect();
     let names = chosen(&arguments.names, all);
@@ -87,7 +87,7 @@ fn listen(address: SocketAddr) -> Result<Endpoint, Error> {
     Endpoint::listen(address, &[]).map_err(Error::system(format!("serve {address}")))
 }
 
-/// Connections give samples as long as this value lives.
+/// Connections emit samples while this value lives.
 struct Observed<'a>(&'a [Registered]);
 
 impl<'a> Observed<'a> {
@@ -103,13 +103,13 @@ impl<'a> Observed<'a> {
 impl Drop for Observed<'_> {
     fn drop(&mut self) {
         for one in self.0 {
-            // An algorithm that is gone gives no samples.
+            // An algorithm that is gone emits no samples.
             let _ = one.observe_every(0);
         }
     }
 }
 
-/// The page of an endpoint.
+/// Page of the endpoint.
 #[derive(Debug)]
 struct Page {
     json: String,
@@ -139,12 +139,12 @@ struct Watching<'a> {
     output: Output,
     view: RefCell<View>,
     failure: RefCell<Option<Error>>,
-    /// Whether samples are of this observer's time.
+    /// Whether samples belong to this observer.
     has_begun: Cell<bool>,
 }
 
 impl Watching<'_> {
-    /// Where samples come in.
+    /// Creates the source of samples.
     fn samples<'s>(
         &'s self,
         watched: &'s [Registered],
@@ -160,7 +160,7 @@ impl Watching<'_> {
         Ok(samples)
     }
 
-    /// Takes a sample; says 0 for more of them, as libbpf has it.
+    /// Handles a sample; returns 0 to continue, as libbpf requires.
     fn take(&self, algorithm: &str, bytes: &[u8]) -> i32 {
         let Some(event) = Event::read(bytes).filter(|_| self.has_begun.get()) else {
             return 0;
@@ -188,7 +188,7 @@ impl Watching<'_> {
         let limit = self.arguments.limit.map(|limit| begun + Duration::from_nanos(limit.as_ns()));
         let mut next = begun + every;
         loop {
-            // A signal may interrupt it, which is how it ends.
+            // A signal may interrupt it, which ends the loop.
             let _ = samples.poll(Duration::from_millis(100));
             if let Some(error) = self.failure.take() {
                 return Err(error);
@@ -216,7 +216,7 @@ impl Watching<'_> {
         }
     }
 
-    /// Shows all connections, and forgets those that are over.
+    /// Shows all connections, and drops those that have ended.
     fn show(&self) -> Result<(), Error> {
         let mut view = self.view.borrow_mut();
         if self.output.json {
@@ -231,7 +231,7 @@ impl Watching<'_> {
     }
 }
 
-/// The connections as a table; on a terminal it takes the place of the one before.
+/// The connections as a table; on a terminal it replaces the previous one.
 fn screen(view: &View) -> String {
     let head = ["connection", "α", "cwnd", "RTT ms", "ECE", "CE", "cuts", "algorithm"];
     let mut rows = vec![head.map(str::to_owned)];

@@ -1,4 +1,4 @@
-//! Sockets of a network namespace that use an algorithm: counted, or given another one.
+//! Sockets of a network namespace that use an algorithm: counts them, or gives them another one.
 
 use std::io::Read;
 use std::ops::AddAssign;
@@ -9,25 +9,25 @@ use super::{KEY, open};
 use crate::algorithm::Algorithm;
 use crate::error::Error;
 
-/// Which sockets get another algorithm.
+/// Sockets that are given another algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// None: they are counted.
+    /// None: sockets are only counted.
     None = 0,
-    /// Those that wait for connections, and hand their algorithm on to them.
+    /// Listening sockets, which pass their algorithm on to connections.
     Listeners = 1,
-    /// All.
+    /// All sockets.
     All = 2,
 }
 
-/// Sockets with an algorithm.
+/// Numbers of sockets with an algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sockets {
     /// Connections.
     pub connections: u64,
-    /// Those that wait for connections.
+    /// Listening sockets.
     pub listeners: u64,
-    /// Those that kept the algorithm, though they should not have.
+    /// Sockets that kept the algorithm although they should not have.
     pub failed: u64,
 }
 
@@ -39,10 +39,10 @@ impl AddAssign for Sockets {
     }
 }
 
-/// The longest name of a congestion control, with its end.
+/// Longest name of a congestion control, with its terminator.
 const NAME_BYTES: usize = 16;
 
-/// A program that walks sockets, loaded.
+/// A loaded program that walks sockets.
 #[derive(Debug)]
 pub struct Walker {
     object: Object,
@@ -50,24 +50,24 @@ pub struct Walker {
 }
 
 impl Walker {
-    /// Loads it.
+    /// Loads the program.
     pub fn new() -> Result<Self, Error> {
         let action = || Error::system("load what walks sockets");
         let object = open(object!("fall_back"), "fall_back")?;
         let object = object.load().map_err(action())?;
         let link = {
-            let program = object.progs_mut().next().expect("it has one program");
+            let program = object.progs_mut().next().expect("the object has one program");
             program.attach().map_err(action())?
         };
         Ok(Self { object, link })
     }
 
-    /// Walks the sockets of the network namespace that this thread is in. Those with `algorithm`
-    /// that are within `reach` get `to`.
+    /// Walks the sockets of this thread's network namespace. Sockets with `algorithm` within
+    /// `reach` are given `to`.
     pub fn walk(&self, algorithm: &Algorithm, to: &str, reach: Reach) -> Result<Sockets, Error> {
         let action = || Error::system(format!("walk the sockets of {}", algorithm.name()));
         let map = self.object.maps().find(|map| map.name() == "walk");
-        let map = map.expect("it has one map");
+        let map = map.expect("the program has one map");
         let names = algorithm.kernel_names();
         let mut request = Vec::new();
         for name in [names.first(), names.get(1), Some(&to)] {

@@ -1,9 +1,9 @@
-//! What is loaded: from an algorithm to programs in the kernel, and back from what the kernel
-//! holds.
+//! Loaded algorithms: from an algorithm to programs in the kernel, and back from the kernel's
+//! state.
 //!
-//! The kernel registers a congestion control for as long as its link exists. A link is pinned, so
-//! that it stays, or it goes with the process that made it. Nothing else is kept anywhere: all that
-//! `status` shows is found by way of the link, its table of functions, their programs and their
+//! The kernel keeps a congestion control registered while its link exists. A link is either pinned,
+//! so that it stays, or ends with the process that created it. No other state is kept: everything
+//! that `status` shows is found through the link, its table of functions, their programs and their
 //! maps.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub mod replay;
 
 pub use fall_back::{Reach, Sockets, Walker};
 
-/// The compiled programs of an algorithm.
+/// Compiled programs of an algorithm.
 fn programs(algorithm: &Algorithm) -> &'static [u8] {
     match algorithm {
         Algorithm::Dctcp(_) => object!("tg_dctcp"),
@@ -50,18 +50,18 @@ const COUNTERS: &str = "counters";
 const CONTROL: &str = "control";
 const EVENTS: &str = "events";
 
-/// An algorithm that the kernel has registered. It goes with this value unless it is
+/// An algorithm registered with the kernel. It is unregistered with this value unless it is
 /// [pinned](Self::pin).
 #[derive(Debug)]
 pub struct Loaded {
     links: Vec<(&'static str, Link)>,
-    /// Whether the links outlive this value.
+    /// Pins through which the links outlive this value.
     pinned: Vec<PathBuf>,
-    /// Holds the maps and programs.
+    /// Owner of the maps and programs.
     _object: Object,
 }
 
-/// Reads compiled programs. libbpf wants them aligned, which a copy is.
+/// Reads compiled programs. libbpf requires alignment, which a copy has.
 fn open(bytes: &[u8], name: &str) -> Result<OpenObject, Error> {
     let aligned = bytes.to_vec();
     let opened =
@@ -121,15 +121,15 @@ pub fn load(algorithm: &Algorithm) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
-    /// Makes it stay when this process ends. All or nothing: after an error it goes with this
-    /// value.
+    /// Makes it stay when this process ends. All or nothing: after an error it is unregistered with
+    /// this value.
     pub fn pin(&mut self, folder: &Path) -> Result<(), Error> {
         let made = fs::create_dir_all(folder);
         made.map_err(Error::system(format!("make the folder {}", folder.display())))?;
         for (name, link) in &mut self.links {
             let path = folder.join(name);
             if is_stale(&path) {
-                // Nothing of this name is registered: what is there has no meaning.
+                // No algorithm of this name is registered, so an existing file is meaningless.
                 let _ = fs::remove_file(&path);
             }
             let pinned = link.pin(&path);
@@ -142,7 +142,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Lets it go with this value after all.
+    /// Reverts [`pin`](Self::pin): it is unregistered with this value.
     pub fn unpin(&mut self) {
         for path in self.pinned.drain(..).rev() {
             let _ = fs::remove_file(path);
@@ -150,12 +150,12 @@ impl Loaded {
     }
 }
 
-/// Whether a pin is left of a link that holds no map any more.
+/// Whether a pin remains of a link that no longer holds a map.
 fn is_stale(path: &Path) -> bool {
     path.exists() && link_at(path).is_none()
 }
 
-/// The table of functions behind a pinned link.
+/// Table of functions behind a pinned link.
 fn link_at(path: &Path) -> Option<u32> {
     let link = Link::open(path).ok()?;
     match link.info().ok()?.info {
@@ -164,24 +164,24 @@ fn link_at(path: &Path) -> Option<u32> {
     }
 }
 
-/// One of our algorithms as the kernel has it.
+/// One of our algorithms in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Registered {
-    /// The name that users choose.
+    /// Name that users choose.
     pub name: String,
-    /// Its parameters, by name.
+    /// Parameters by name.
     pub parameters: BTreeMap<&'static str, String>,
-    /// Who keeps it.
+    /// Holder of the registration.
     pub holder: Holder,
-    /// Its connections.
+    /// Counters of its connections.
     #[serde(flatten)]
     pub counters: Counters,
-    /// The maps of its programs, by name.
+    /// Maps of its programs, by name.
     #[serde(skip)]
     pub maps: BTreeMap<String, u32>,
 }
 
-/// Who keeps an algorithm.
+/// Holder of an algorithm's registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Holder {
@@ -189,22 +189,22 @@ pub enum Holder {
     Pin(PathBuf),
     /// These processes.
     Processes(Vec<u32>),
-    /// Nobody: it was unloaded, and its last connections still use it.
+    /// None: it was unloaded, and its last connections still use it.
     Connections,
 }
 
 /// Connections of an algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Now.
+    /// Current connections.
     pub connections: u64,
-    /// Of those now, the ones whose peer refused ECN.
+    /// Current connections whose peer refused ECN.
     pub without_ecn: u64,
-    /// All since it was loaded.
+    /// All connections since it was loaded.
     pub opened: u64,
-    /// Of all, the ones whose peer refused ECN.
+    /// All connections whose peer refused ECN.
     pub refused_ecn: u64,
-    /// Samples for an observer who was too slow.
+    /// Samples lost because the observer was too slow.
     pub lost_samples: u64,
 }
 
@@ -234,18 +234,18 @@ impl Registered {
         MapHandle::from_map_id(id).map_err(Error::system(action))
     }
 
-    /// The samples of its connections.
+    /// Samples of its connections.
     pub fn events(&self) -> Result<MapHandle, Error> {
         self.map(EVENTS)
     }
 
-    /// The number of its connections, as it changes.
+    /// Counters of its connections, which change.
     pub fn open_counters(&self) -> Result<MapHandle, Error> {
         self.map(COUNTERS)
     }
 
-    /// Sets how many nanoseconds pass between two samples of a connection: 0 for none at all, 1 for
-    /// every step.
+    /// Sets the nanoseconds between two samples of a connection: 0 for no samples, 1 for every
+    /// step.
     pub fn observe_every(&self, nanoseconds: u64) -> Result<(), Error> {
         let map = self.map(CONTROL)?;
         let updated = map.update(&KEY, &nanoseconds.to_ne_bytes(), MapFlags::ANY);
@@ -253,7 +253,7 @@ impl Registered {
     }
 }
 
-/// The key of maps with one value.
+/// Key of maps with one value.
 const KEY: [u8; 4] = [0; 4];
 
 /// Reads the counters again.
@@ -262,7 +262,7 @@ pub fn counters(map: &MapHandle) -> Counters {
     value.and_then(|bytes| Counters::read(&bytes)).unwrap_or_default()
 }
 
-/// All of our algorithms that the kernel holds. `pins` is where links are kept.
+/// All of our algorithms in the kernel. `pins` is the folder of the links.
 pub fn registered(pins: &Path) -> Result<Vec<Registered>, Error> {
     let programs = program_maps();
     let links = links();
@@ -270,8 +270,8 @@ pub fn registered(pins: &Path) -> Result<Vec<Registered>, Error> {
     let tables = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
     let named = tables.filter_map(|table| Some((table.name.to_str()?.to_owned(), table.id)));
     let mut named: Vec<_> = named.collect();
-    // Of two names the one that users choose first. The connections of an algorithm that was
-    // unloaded may have either.
+    // Of two names the one that users choose first. The connections of an unloaded algorithm may
+    // have either.
     named.sort_by_key(|(name, _)| !Algorithm::NAMES.contains(&name.as_str()));
     for (name, table) in named {
         let Some(algorithm) = Algorithm::of_kernel_name(&name) else {
@@ -328,7 +328,7 @@ fn links() -> BTreeMap<u32, u32> {
     links.collect()
 }
 
-/// The maps of all programs of congestion controls.
+/// Maps of all programs of congestion controls.
 fn program_maps() -> BTreeMap<u32, Vec<u32>> {
     let options = ProgInfoQueryOptions::default().include_map_ids(true);
     let programs = ProgInfoIter::with_query_opts(options);
@@ -336,8 +336,8 @@ fn program_maps() -> BTreeMap<u32, Vec<u32>> {
     programs.map(|program| (program.id, program.map_ids)).collect()
 }
 
-/// The maps behind a table of functions, by name. In the kernel's copy of the table each function
-/// is the number of its program.
+/// Maps behind a table of functions, by name. In the kernel's copy of the table each function is
+/// the number of its program.
 fn maps_of(table: u32, programs: &BTreeMap<u32, Vec<u32>>) -> Option<BTreeMap<String, u32>> {
     let table = MapHandle::from_map_id(table).ok()?;
     let value = table.lookup(&KEY, MapFlags::ANY).ok().flatten()?;
@@ -347,7 +347,8 @@ fn maps_of(table: u32, programs: &BTreeMap<u32, Vec<u32>>) -> Option<BTreeMap<St
     });
     let own: BTreeSet<u32> =
         (words.filter_map(|word| programs.get(&word)).flatten()).copied().collect();
-    // A table may not have all programs of its algorithm: those of the other name share its maps.
+    // A table may not have all programs of its algorithm: programs of the other name share its
+    // maps.
     let all = programs.values().filter(|maps| maps.iter().any(|id| own.contains(id)));
     let named = all.flatten().filter_map(|&id| {
         let map = MapHandle::from_map_id(id).ok()?;
@@ -356,7 +357,7 @@ fn maps_of(table: u32, programs: &BTreeMap<u32, Vec<u32>>) -> Option<BTreeMap<St
     Some(named.collect())
 }
 
-/// The processes that hold a link open.
+/// Processes that hold a link open.
 fn processes(link: u32) -> Vec<u32> {
     let wanted = format!("link_id:\t{link}");
     let holds = |process: u32| {
@@ -371,33 +372,34 @@ fn processes(link: u32) -> Vec<u32> {
     found
 }
 
-/// The entries of a folder whose names are numbers.
+/// Entries of a folder whose names are numbers.
 pub(crate) fn numbers(folder: &Path) -> impl Iterator<Item = u32> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Takes away the links of an algorithm that are pinned in a folder: it can no longer be chosen.
-/// Those that have it keep it.
+/// Removes the links of an algorithm that are pinned in a folder: it can no longer be chosen.
+/// Connections that use it keep it.
 pub fn unregister(algorithm: &Algorithm, pins: &Path) -> Result<(), Error> {
-    // The name that users choose first: without it nobody comes to the other.
+    // The name that users choose goes first: without it no connection gets to the other.
     for name in algorithm.kernel_names().iter().rev() {
         let path = pins.join(name);
         if path.exists() {
             let link = Link::open(&path).and_then(|link| link.detach());
             let removed = fs::remove_file(&path);
             removed.map_err(Error::system(format!("remove {}", path.display())))?;
-            // Only some kernels detach these; the last reference does it everywhere.
+            // Only some kernels support detaching these; dropping the last reference works
+            // everywhere.
             drop(link);
         }
     }
-    // Others' links may be there.
+    // The folder may contain other links.
     let _ = fs::remove_dir(pins);
     Ok(())
 }
 
-/// Pins that are left of a load or unload that was killed half-way: the name that users choose
-/// comes last and goes first, so that it is missing.
+/// Pins left by a load or unload that was killed: the name that users choose is pinned last and
+/// removed first, so it is missing.
 pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
     let all = Algorithm::NAMES.iter().filter_map(|name| Algorithm::named(name));
     let is_left = |algorithm: &Algorithm| {
@@ -408,10 +410,10 @@ pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
     all.filter(is_left).collect()
 }
 
-/// What libbpf prints, the kernel's reasons among it. An error quotes the end of it.
+/// Output of libbpf, including the kernel's reasons. Errors quote the end of it.
 static PRINTED: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps what libbpf prints from the screen.
+/// Keeps libbpf's output off the screen.
 pub fn silence() {
     libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
         let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -419,7 +421,7 @@ pub fn silence() {
     })));
 }
 
-/// The kernel did not take the programs of an algorithm.
+/// Error: the kernel refused the programs of an algorithm.
 fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
     let printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut lines: Vec<_> = printed.lines().rev().take(REASONS).collect();
@@ -429,5 +431,5 @@ fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
     Error::System { action: format!("load {name}"), why: format!("{error}{reasons}") }
 }
 
-/// Lines of the kernel's reasons that matter: they come last.
+/// Number of lines quoted: the important reasons come last.
 const REASONS: usize = 8;

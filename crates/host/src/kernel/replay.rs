@@ -1,5 +1,5 @@
-//! A rule's own code in the kernel on a trace of the caller's making: what the tests compare with
-//! the rule of the same name in `tidegate-transport`.
+//! Runs an algorithm's code in the kernel on a given trace. The tests compare the result with the
+//! algorithm of the same name in `tidegate-transport`.
 
 use libbpf_rs::{Object, ProgramInput};
 
@@ -10,33 +10,33 @@ use crate::event::{Flags, Kind};
 
 pub(super) const PROGRAM: &str = "replay";
 
-/// An algorithm's rule, loaded but registered nowhere.
+/// Code of an algorithm, loaded but not registered.
 #[derive(Debug)]
 pub struct Replay {
     object: Object,
 }
 
-/// A step, and what the rule made of it. Windows are in bytes, but for `tg_dctcp` in packets.
+/// A step, and its result. Windows are in bytes, except in packets for `tg_dctcp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What happened.
+    /// Event of the step.
     pub kind: Kind,
-    /// How.
+    /// Facts about the event.
     pub flags: Flags,
-    /// Everything before this number has arrived.
+    /// First sequence number not yet acknowledged.
     pub ack: u32,
-    /// One past the last byte sent.
+    /// End of the bytes sent so far.
     pub sent: u32,
-    /// Newly acknowledged bytes; in flight at a timeout; the initial window at the beginning and
+    /// Newly acknowledged bytes; bytes in flight at a timeout; initial window at the start and
     /// after an idle time. Delivered packets for `tg_dctcp`.
     pub bytes: u32,
-    /// The segment size.
+    /// Segment size.
     pub mss: u32,
     /// Whether the window was reduced for a mark; for `tg_dctcp`, the window after a loss.
     pub reduced: u32,
-    /// The window; given, for `tg_dctcp`.
+    /// Window; an input for `tg_dctcp`.
     pub window: u32,
-    /// The slow start threshold; for `tg_dctcp`, the window after a mark.
+    /// Slow start threshold; for `tg_dctcp`, the window after a mark.
     pub ssthresh: u32,
     /// α in 1/1024.
     pub alpha: u32,
@@ -62,7 +62,7 @@ impl Step {
 }
 
 impl Replay {
-    /// Loads the rule of an algorithm that has a window of its own.
+    /// Loads the code of an algorithm with a window of its own.
     pub fn new(algorithm: &Algorithm) -> Result<Self, Error> {
         let name = algorithm.name();
         let parameters = algorithm.encode();
@@ -74,7 +74,7 @@ impl Replay {
         Ok(Self { object })
     }
 
-    /// Takes a step.
+    /// Runs a step.
     pub fn step(&self, step: &Step) -> Result<Step, Error> {
         let mut programs = self.object.progs_mut();
         let program = programs.find(|program| program.name() == PROGRAM);
@@ -86,7 +86,7 @@ impl Replay {
         ran.map_err(Error::system("run a rule"))?;
         let word = |place: usize| {
             let bytes = context[4 * place..4 * place + 4].try_into();
-            u32::from_ne_bytes(bytes.expect("four bytes"))
+            u32::from_ne_bytes(bytes.expect("every word has four bytes"))
         };
         Ok(Step { reduced: word(6), window: word(7), ssthresh: word(8), alpha: word(9), ..*step })
     }

@@ -1,6 +1,6 @@
-//! A recorded trace of arrivals through the live switch, stepped from event to event, and through
-//! ports that are driven lazily as the simulator drives them: the same packets leave at the same
-//! times with the same marks.
+//! The live switch agrees with the simulator. A recorded trace of arrivals goes through the live
+//! switch, stepped from event to event, and through ports driven lazily as in the simulator: the
+//! same packets leave at the same times with the same marks.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
@@ -17,7 +17,7 @@ use super::{below, config, frame, hello};
 const PORTS: u16 = 4;
 const PACKETS: u32 = 1_500;
 
-/// A frame that comes in, and where it goes.
+/// An arriving frame, with its destination.
 struct Arrival {
     at: Time,
     ingress: u16,
@@ -25,10 +25,10 @@ struct Arrival {
     frame: Vec<u8>,
 }
 
-/// A packet that went out: when, where, which, and whether it carried a mark.
+/// A sent packet: time, port, number, and whether it carried a mark.
 type Sent = (Time, u16, u32, bool);
 
-/// What a switch did: what it sent, in order of time and port, and its marks and drops by port.
+/// Results of a switch: sent packets, in order of time and port, and marks and drops by port.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     sent: Vec<Sent>,
@@ -55,11 +55,11 @@ fn both_worlds_decide_alike_with_every_scheme_scheduler_and_buffer() {
         marks += expected.marks.iter().sum::<u64>();
         drops += expected.drops.iter().sum::<u64>();
     }
-    // The traces are worth comparing.
+    // Asserts that the traces are worth comparing.
     assert!(compared > 40 && marks > 5_000 && drops > 1_000, "{compared} {marks} {drops}");
 }
 
-/// Schedulers of three queues: the name, and a field with its value.
+/// Schedulers of three queues: name, and a field with its value.
 const SCHEDULERS: [(&str, &str, &str); 5] = [
     ("fifo", "queues", "3"),
     ("sp", "queues", "3"),
@@ -101,7 +101,7 @@ fn configurations() -> impl Iterator<Item = Config> {
     pairs.chain(buffers)
 }
 
-/// Frames at times that no two share, in bursts that overload the ports at times.
+/// Frames at distinct times, in bursts that overload the ports at times.
 fn trace(seed: u64) -> Vec<Arrival> {
     let mut rng = Rng::new(seed, 7);
     let mut at = Time::from_us(1);
@@ -126,7 +126,7 @@ fn number(frame: &[u8]) -> u32 {
     u32::from_be_bytes(frame[46..50].try_into().unwrap())
 }
 
-/// The live switch, whose clock goes from event to event.
+/// The live switch, whose clock advances from event to event.
 fn live(config: &Config, trace: &[Arrival]) -> Outcome {
     let devices = vec![Memory::new(); usize::from(PORTS)];
     let mut switch = Switch::new(config, devices).unwrap();
@@ -146,7 +146,7 @@ fn live(config: &Config, trace: &[Arrival]) -> Outcome {
         let Some(now) = arrival.into_iter().chain(departure).min() else {
             break;
         };
-        // What leaves at a moment leaves before what comes.
+        // A departure comes before an arrival at the same moment.
         switch.transmit(now);
         note_sent(&mut switch, now, &mut sent);
         if arrival == Some(now) {
@@ -175,8 +175,8 @@ fn note_sent(switch: &mut Switch<Memory>, now: Time, sent: &mut Vec<Sent>) {
     }
 }
 
-/// Ports driven as the simulator drives those of a switch whose ports share a buffer: all are
-/// brought up to date before each arrival. `None` if the scheme cannot work there.
+/// Ports driven as in the simulator for a switch with a shared buffer: all are brought up to date
+/// before each arrival. `None` if the scheme cannot work there.
 fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
     let options = &config.options;
     let ports = (0..).zip(&config.ports).map(|(id, port)| {
@@ -210,9 +210,9 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
         let port = &mut ports[usize::from(arrival.egress)];
         let mut out = Vec::new();
         let queue = dscp.queue(ip.class);
-        // A refusal is counted by the port.
+        // The port counts a refusal.
         let _ = port.arrive(PktId(id), pkt, queue, arrival.at, &mut buffer, &mut out);
-        assert!(out.is_empty(), "all was up to date");
+        assert!(out.is_empty(), "all ports were up to date");
     }
     settle(&mut ports, &mut buffer, Time::MAX, &mut departures);
     let of_port = |count: fn(&dyn Egress) -> u64| ports.iter().map(|port| count(&**port)).collect();
@@ -229,7 +229,7 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
     })
 }
 
-/// Takes everything that leaves no later than `until`, in order of time and of ports at one moment.
+/// Takes all departures no later than `until`, in order of time, and of ports at one moment.
 fn settle(
     ports: &mut [Box<dyn Egress>],
     buffer: &mut AnyBuffer,

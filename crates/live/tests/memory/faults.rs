@@ -1,4 +1,4 @@
-//! A million frames of all kinds of garbage: none stops the switch or gets lost without a reason.
+//! A million invalid frames of all kinds: none stops the switch, and none is lost without a reason.
 
 use tidegate_live::Switch;
 use tidegate_live::device::memory::Memory;
@@ -7,7 +7,7 @@ use tidegate_units::{Ecn, Rng, Span, Time};
 
 use super::{below, config, frame};
 
-/// A multiple of how many come between two looks, so that all have been looked at in the end.
+/// A divisor of the number of frames between two checks, so that all are checked in the end.
 const FRAMES: u32 = 1_000_000;
 const PORTS: u16 = 4;
 
@@ -52,7 +52,7 @@ fn a_million_random_frames_are_all_accounted_for() {
     assert_eq!(total(|port| port.received.packets), u64::from(FRAMES));
     assert_eq!(total(|port| port.sent.packets), sent);
     assert!(marked >= total(|port| port.marked));
-    // Everything that can happen did.
+    // Asserts that every event occurred.
     assert!(total(|port| port.marked) > 0 && total(|port| port.filtered) > 0);
     for reason in [
         "runt",
@@ -71,7 +71,7 @@ fn a_million_random_frames_are_all_accounted_for() {
     assert!(counters.evicted > 0 && counters.moved > 0 && counters.stations <= 64);
 }
 
-/// Links go down and come back, devices run out of room and refuse long frames.
+/// Takes links down and up, and lets devices run out of room and refuse long frames.
 fn disturb(rng: &mut Rng, switch: &mut Switch<Memory>) {
     let port = below(rng, u32::from(PORTS)) as usize;
     let device = &mut switch.devices_mut()[port];
@@ -81,7 +81,7 @@ fn disturb(rng: &mut Rng, switch: &mut Switch<Memory>) {
     device.longest_behind = [1_518, 1_518, 600][below(rng, 3) as usize];
 }
 
-/// A frame of random bytes, or a good one with random damage, cut or lengthened.
+/// A frame of random bytes, or a valid one with random damage, truncated or extended.
 fn garbage(rng: &mut Rng) -> Vec<u8> {
     let len = [below(rng, 100), below(rng, 1_600), below(rng, 2_200)][below(rng, 3) as usize];
     let mut bytes = vec![0; len as usize];
@@ -95,14 +95,14 @@ fn garbage(rng: &mut Rng) -> Vec<u8> {
     let stations = [below(rng, 40), below(rng, 40)].map(|station| station as u16);
     let mut good = frame(stations[0], stations[1], below(rng, 256) as u8, len as usize);
     if below(rng, 4) == 0 {
-        // A tag, or several.
+        // One or several tags.
         let tag = [[0x81, 0, 0, 5], [0x88, 0xA8, 0, 6]][below(rng, 2) as usize];
         for _ in 0..=below(rng, 3) {
             good.splice(12..12, tag);
         }
     }
     if below(rng, 4) == 0 {
-        // As IPv6, whole if it is long enough.
+        // As IPv6, complete if it is long enough.
         let len = good.len();
         good[12..15].copy_from_slice(&[0x86, 0xDD, 0x6F]);
         let payload = (len.saturating_sub(54) as u16).to_be_bytes();

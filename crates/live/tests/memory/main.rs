@@ -1,7 +1,7 @@
-//! The switch on devices in memory: what it must hold to whatever comes, and that it decides as the
-//! simulator does.
+//! The switch on devices in memory: its invariants under any input, and its agreement with the
+//! simulator.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 mod agreement;
 mod faults;
@@ -34,12 +34,12 @@ fn frame(from: u16, to: u16, class: u8, len: usize) -> Vec<u8> {
     frame
 }
 
-/// The address of the station at a port.
+/// Address of the station at a port.
 fn station(port: u16) -> [u8; 6] {
     [2, 0, 0, 0, 0, port as u8 + 1]
 }
 
-/// A frame from the station at a port that every switch learns from and none passes on.
+/// A frame from the station at a port from which every switch learns and which none forwards.
 fn hello(port: u16) -> Vec<u8> {
     let mut hello = frame(port, 0, 0, 60);
     hello[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);

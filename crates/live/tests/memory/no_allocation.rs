@@ -1,4 +1,4 @@
-//! A warm switch allocates nothing, whatever passes.
+//! A warm switch allocates nothing for any frames.
 
 use tidegate_harness::allocation::{self, Counting};
 use tidegate_live::Switch;
@@ -10,7 +10,7 @@ use super::{config, frame};
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A wire on which the same frames come again and again, and that takes every frame.
+/// A wire on which the same frames arrive repeatedly, and that accepts every frame.
 struct Loop {
     frames: Vec<Vec<u8>>,
     sent: u64,
@@ -39,7 +39,7 @@ impl Device for Loop {
 #[test]
 fn a_warm_switch_allocates_nothing() {
     let config = config(3);
-    // Known stations, unknown ones that flood, marks, drops and runts.
+    // Known stations, unknown ones that are flooded, marks, drops and runts.
     let frames = |from: u16, to: u16| {
         let mut frames = vec![frame(from, to, 0b10, 1514); 5];
         frames.push(frame(from, 77, 0, 60));

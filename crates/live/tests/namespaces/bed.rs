@@ -12,7 +12,7 @@ use tidegate_live::config::PortSettings;
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
 
-/// Longer than anything takes that happens at all.
+/// Time limit: longer than any success takes.
 const TIMEOUT: Duration = suite::CEILING;
 
 /// Hosts with an interface `host` each, and the namespace of the switch with the other ends,
@@ -31,17 +31,17 @@ impl Bed {
         for (number, host) in bed.hosts.iter().enumerate() {
             bed.attach(number);
             host.set("net/ipv4/tcp_ecn", "1").unwrap();
-            // The machine's own may be one that does not answer to marks.
+            // The machine's default may not react to marks.
             host.set("net/ipv4/tcp_congestion_control", "reno").unwrap();
         }
         bed
     }
 
-    /// Joins a host to the switch.
+    /// Connects a host to the switch.
     pub(crate) fn attach(&self, number: usize) {
         let (host, port) = (&self.hosts[number], format!("port{number}"));
         host.connect("host", &self.switch, &port).unwrap();
-        // The switch's own kernel keeps quiet.
+        // The switch's own kernel sends nothing.
         let quiet = format!("net/ipv6/conf/{port}/disable_ipv6");
         self.switch.set(&quiet, "1").unwrap();
         address(host, number);
@@ -56,13 +56,13 @@ impl Bed {
         config
     }
 
-    /// Runs the switch, without privileges once it is open, while `load` runs. Returns what it has
-    /// done by then.
+    /// Runs the switch, without privileges once it is open, while `load` runs. Returns its counters
+    /// at the end.
     pub(crate) fn run(&self, config: &Config, load: impl FnOnce()) -> Counters {
         self.run_with(config, |_| (), load)
     }
 
-    /// The same, with `control` called as [`Live::run`] does.
+    /// Like [`run`](Self::run), with `control` called as in [`Live::run`].
     pub(crate) fn run_with(
         &self,
         config: &Config,
@@ -77,7 +77,7 @@ impl Bed {
                 self.switch.run(|| {
                     let mut live = Live::open(config)?;
                     drop(opening);
-                    // Other work on the machine should not be what is measured.
+                    // Reduces the influence of other processes on the results.
                     let _ = raise_priority();
                     drop_privileges()?;
                     live.run(|live| {
@@ -133,7 +133,7 @@ impl Bed {
         });
     }
 
-    /// Whether a packet from one host reaches another, tried until it does or time is up.
+    /// Whether a packet from one host reaches another, tried until success or the time limit.
     pub(crate) fn reaches(&self, from: usize, to: usize) -> bool {
         let target = format!("10.0.0.{}:9", to + 1);
         let receiver = self.hosts[to].run(|| UdpSocket::bind(&target));
@@ -148,7 +148,7 @@ impl Bed {
         })
     }
 
-    /// Frames that a host's kernel counts at its interface: received and sent.
+    /// Frames counted by a host's kernel at its interface: received and sent.
     pub(crate) fn frames(&self, host: usize) -> [u64; 2] {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
         let text = self.hosts[host].run(read).unwrap().unwrap();
@@ -172,7 +172,7 @@ pub(crate) fn address(host: &Namespace, number: usize) {
     host.ip(&format!("address add fd00::{number}/64 dev host nodad")).unwrap();
 }
 
-/// Says that the switch is open, or never will be.
+/// Signals that the switch is open, or never will be.
 struct Opening<'a>(&'a AtomicBool);
 
 impl Drop for Opening<'_> {

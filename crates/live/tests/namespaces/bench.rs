@@ -1,4 +1,4 @@
-//! The bench, on whatever machine this is: what must hold however slow that is.
+//! The benchmarks on any machine: properties that hold at any speed.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,7 @@ pub(crate) fn a_shaped_wire_never_exceeds_its_rate_in_any_second() {
     assert!(!measured.seconds.is_empty());
     let configured = measured.configured_bits_per_second;
     for second in &measured.seconds {
-        // A second may make good what the one before it lost, which is a few milliseconds.
+        // A second may make up for a few milliseconds lost by the previous one.
         assert!(second.bits_per_second <= configured + configured / 50, "{second:?}");
     }
     let port = &measured.port;

@@ -1,4 +1,4 @@
-//! What the switch says it did is what the kernels on both sides saw.
+//! The switch's counters agree with the kernels on both sides.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tidegate_live::Counters;
 
 use super::bed::Bed;
 
-/// RED that marks above a queue of so many full packets.
+/// RED that marks above a queue of this many full packets.
 pub(crate) fn red(packets: u32) -> mark::Config {
     let mut marking = mark::Config::named("queue-red").unwrap();
     let threshold = format!("{}B", packets * 1538);
@@ -16,7 +16,7 @@ pub(crate) fn red(packets: u32) -> mark::Config {
     marking
 }
 
-/// No packet got lost or damaged without being counted.
+/// Asserts that no packet was lost or damaged without being counted.
 pub(crate) fn check(bed: &Bed, counters: &Counters) {
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     for port in &counters.ports {
@@ -87,7 +87,7 @@ pub(crate) fn every_frame_that_goes_out_arrives_in_order_or_has_a_reason() {
     let mut config = bed.config("100Mbps");
     config.scheduling = sched::Config::named("dwrr").unwrap();
     config.scheduling.set("quanta", "1538, 1538").unwrap();
-    // No packets but those of the test.
+    // Disables all packets except the test's.
     for host in &bed.hosts {
         host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
     }
@@ -121,7 +121,7 @@ pub(crate) fn every_frame_that_goes_out_arrives_in_order_or_has_a_reason() {
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     let port = &counters.ports[1];
     assert!(port.drops["port-full"] > 0, "the wire was overloaded");
-    // The kernels on both sides may drop too, and count it.
+    // The kernels on both sides may drop too, and count their drops.
     let kernels = bed.counter(0, "Udp", "SndbufErrors") + bed.counter(1, "Udp", "RcvbufErrors");
     let lost = port.dropped() + counters.ports[0].missed + kernels;
     assert_eq!(sent, arrived + lost, "{counters:?}");

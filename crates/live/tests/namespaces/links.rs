@@ -1,4 +1,4 @@
-//! Interfaces that come and go, and interfaces of the other kind.
+//! Interfaces that disappear and return, and interfaces of the other kind.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,16 +26,15 @@ pub(crate) fn a_link_that_goes_down_and_comes_back_is_used_again() {
     assert!(counters.ports.iter().all(|port| port.is_up));
 }
 
-/// The kernel keeps an error for whoever sends next: a frame that comes much later must not meet
-/// it.
+/// The kernel keeps an error for the next send: a frame that comes much later must not get it.
 pub(crate) fn a_link_that_was_down_for_a_moment_costs_no_frame_later() {
     let bed = Bed::new(2);
     for host in &bed.hosts {
-        // Nobody speaks in that moment.
+        // No host sends in that moment.
         host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
     }
     let mut config = bed.config("1Gbps");
-    // Nor the switch later.
+    // Nor does the switch send later.
     config.options.on_loop = OnLoop::Ignore;
     let looks = AtomicU64::new(0);
     let count = |_: &mut Live| {
@@ -66,13 +65,12 @@ pub(crate) fn an_interface_that_is_made_again_is_used_again() {
     assert_eq!(counters.imbalance(), 0);
 }
 
-/// Nobody sees that it was away but by what the kernel keeps for the socket: name and number are
-/// the same.
+/// The absence shows only in the kernel's state of the socket: name and number are the same.
 pub(crate) fn an_interface_that_was_elsewhere_for_a_moment_is_used_again() {
     let bed = Bed::new(2);
     let elsewhere = Namespace::new().unwrap();
     bed.run(&bed.config("1Gbps"), || {
-        // In most of these moments the switch does not look.
+        // In most of these moments the switch does not check.
         for _ in 0..5 {
             assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
             elsewhere.adopt(&bed.switch, "port1", "port1").unwrap();
@@ -91,7 +89,7 @@ pub(crate) fn tap_interfaces_are_ports_too() {
         port.device = DeviceKind::Tap;
     }
     let counters = bed.run(&config, || {
-        // The kernel's ends go to the hosts, in place of those they had.
+        // The kernel's ends go to the hosts, in place of the previous ones.
         for (number, host) in bed.hosts.iter().enumerate() {
             host.ip("link delete host").unwrap();
             host.adopt(&bed.switch, &format!("tap-port{number}"), "host").unwrap();
@@ -106,8 +104,8 @@ pub(crate) fn tap_interfaces_are_ports_too() {
     assert_eq!(bed.counter(1, "Tcp", "InCsumErrors"), 0);
 }
 
-/// A veth pair answers a frame that is longer than its other end takes as it answers one that it
-/// has no room for.
+/// A veth pair reports a frame that is longer than its other end accepts in the same way as one
+/// that it has no room for.
 pub(crate) fn a_frame_longer_than_a_hosts_mtu_stops_no_port() {
     let bed = Bed::new(3);
     for host in &bed.hosts[1..] {
@@ -128,13 +126,13 @@ pub(crate) fn a_frame_longer_than_a_hosts_mtu_stops_no_port() {
     for port in &counters.ports[1..] {
         assert_eq!(port.drops["no-buffer"], 5, "{port:?}");
         assert_eq!((port.held, port.is_up), (0, true));
-        // It took as many tries as are made, not half a million a second.
+        // As many attempts as designed, not half a million a second.
         assert!(port.stalled_ns < 100_000_000, "{}", port.stalled_ns);
     }
 }
 
-/// What a test sees of the second port while the switch runs, and the time that the switch's thread
-/// has had of a processor.
+/// State of the second port as seen by a test while the switch runs, and the processor time of the
+/// switch's thread.
 #[derive(Default)]
 struct Seen {
     is_up: AtomicBool,
@@ -182,7 +180,7 @@ pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
         &config,
         |live| seen.look(live),
         || {
-            // Removed by its name.
+            // Removed by name.
             bed.switch.ip("link delete tap1").unwrap();
             seen.wait_for(false);
             let before = seen.times();
@@ -191,13 +189,13 @@ pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
             let [used, passed] = [0, 1].map(|which| after[which] - before[which]);
             assert!(used * 2 < passed, "{used} ns of {passed} ns");
 
-            // Made again, by somebody else: the switch has no privilege any more.
+            // Created again by another process: the switch has no privilege any more.
             bed.switch.ip("tuntap add tap1 mode tap").unwrap();
             seen.wait_for(true);
             first.adopt(&bed.switch, "tap1", "host").unwrap();
             address(&first, 1);
 
-            // Removed with the namespace that it is in.
+            // Removed with its namespace.
             drop(first);
             seen.wait_for(false);
             bed.switch.ip("tuntap add tap1 mode tap").unwrap();
@@ -228,7 +226,7 @@ pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
     let found = error(&["lo"]);
     assert!(found.starts_with("interface = lo is out of range"), "{found}");
     assert!(error(&["lo", "lo"]).contains("not another port's"));
-    // Nor is one of several changed, or the same by another name.
+    // None of several interfaces is changed, nor the same one under another name.
     let commands = "link add one type veth peer two\nlink property add dev one altname uno\n";
     namespace.ip_batch(commands).unwrap();
     assert!(error(&["one", "two", "lo"]).starts_with("interface = lo"));

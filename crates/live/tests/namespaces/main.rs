@@ -1,10 +1,10 @@
 //! The switch between the kernels of network namespaces: real frames, real TCP.
 //!
-//! Needs root, and `ip` of the package iproute2. Every namespace is without a name and goes away
-//! with this process. Without the privilege each test is reported as skipped, by name; if anything
-//! else is in the way, it fails.
+//! Needs root, and `ip` from the package iproute2. All namespaces are unnamed and disappear with
+//! this process. Without the privilege each test is reported as skipped, by name; any other
+//! obstacle is a failure.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
 mod bed;
 mod bench;

@@ -1,5 +1,5 @@
-//! Hosts that leave work to hardware that is not there, and frames with more tags than a packet
-//! socket likes.
+//! Hosts that leave work to missing hardware, and frames with more tags than a packet socket
+//! accepts.
 
 use std::process::Command;
 use std::thread;
@@ -13,7 +13,7 @@ use super::bed::{Bed, address};
 
 pub(crate) fn checksums_that_hosts_leave_to_hardware_are_finished_on_request() {
     let bed = Bed::new(2);
-    // A pair as Linux makes it, offloads on; but no packets longer than a frame.
+    // A pair with Linux's defaults, offloads on, but without packets longer than a frame.
     let maker = Namespace::new().unwrap();
     bed.hosts[0].ip("link delete host").unwrap();
     maker.ip("link add one type veth peer name two").unwrap();
@@ -35,8 +35,7 @@ pub(crate) fn checksums_that_hosts_leave_to_hardware_are_finished_on_request() {
     }
 }
 
-/// Sends frames of as many bytes as it is told and a tag of 802.1ad, or of two tags and four bytes
-/// less.
+/// Sends frames of the given length with a tag of 802.1ad, or with two tags and four bytes less.
 const SEND: &str = r#"
 import socket, sys
 longest = int(sys.argv[1])
@@ -54,7 +53,7 @@ for _ in range(10):
     reason = "frames that never come are found by the clock alone"
 )]
 pub(crate) fn service_tags_pass_besides_the_longest_packet() {
-    // 1492 is what is left of 1500 behind PPPoE.
+    // 1492 is the MTU behind PPPoE.
     for mtu in [1500, 1492] {
         let bed = Bed::new(2);
         for (number, host) in bed.hosts.iter().enumerate() {
@@ -77,7 +76,7 @@ pub(crate) fn service_tags_pass_besides_the_longest_packet() {
                 thread::park_timeout(Duration::from_millis(10));
             }
         });
-        // A probe may be among them.
+        // One of them may be a probe.
         assert!(bed.frames(1)[0] >= before + 20, "{counters:?}");
         assert_eq!(counters.ports[0].received.packets, 20, "{counters:?}");
         assert_eq!(counters.ports[1].dropped(), 0, "{counters:?}");

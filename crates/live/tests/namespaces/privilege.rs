@@ -1,4 +1,4 @@
-//! What is said where a privilege is missing, by the switch and by these tests themselves.
+//! Messages about a missing privilege, by the switch and by these tests themselves.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -13,9 +13,9 @@ use super::bed::Bed;
 const NOBODY: u32 = 65_534;
 
 pub(crate) fn without_privilege_every_test_is_skipped_by_name() {
-    // This one would call itself, should it not be skipped.
+    // This test would call itself if it were not skipped.
     let own = "without_privilege_every_test_is_skipped_by_name";
-    // The folder of the program may be closed to others.
+    // Other users may not have access to the program's folder.
     let mut command = Command::new("/proc/self/exe");
     command.args(["--skip", own]).uid(NOBODY).gid(NOBODY);
     let output = command.output().unwrap();

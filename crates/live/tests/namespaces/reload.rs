@@ -8,19 +8,21 @@ use tidegate_live::Counters;
 use super::bed::Bed;
 use super::exactness::check;
 
-/// Never reached, and reached by a window of some packets, at 123 µs each. TCN decides when a
-/// packet leaves, so that a new threshold holds from the next packet on.
+/// A threshold that is never reached, and one that is reached by a window of some packets, at 123
+/// µs each. TCN decides when a packet leaves, so that a new threshold applies from the next packet
+/// on.
 const THRESHOLDS: [&str; 3] = ["100s", "500us", "100s"];
 
-/// Each threshold holds until this many frames have left; the last to the end.
+/// Each threshold applies until this many frames have left; the last to the end.
 const FRAMES: u64 = 2_000;
-/// Enough bytes for three times as many frames and a tick of the control at most for each change.
+/// For each change, enough bytes for three times as many frames plus at most one tick of the
+/// control.
 const BYTES: usize = 12_000_000;
 
 #[expect(clippy::disallowed_methods, reason = "nothing shows when a kernel has no more to say")]
 pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     let bed = Bed::new(2);
-    // No packets but those of the test.
+    // Disables all packets except the test's.
     for host in &bed.hosts {
         host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
     }
@@ -41,7 +43,7 @@ pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
                 let mut new = config.clone();
                 new.marking.set("threshold", threshold).unwrap();
                 live.set_marking(&config.reload(&new).unwrap()).unwrap();
-                // Nothing is forwarded meanwhile: whatever is different, the change did it.
+                // Nothing is forwarded meanwhile: any difference is caused by the change.
                 assert_eq!(live.counters().ports, counters.ports);
                 changes.push(counters);
             }
@@ -63,14 +65,14 @@ pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     }
     assert!(changes[0].ports[1].held > 0, "packets waited");
 
-    // Marks begin with the second threshold and end with it.
+    // Marks start with the second threshold and end with it.
     let marks = |seen: &Counters| seen.ports[1].marks.values().sum::<u64>();
     let [first, second] = [0, 1].map(|change: usize| marks(&changes[change]));
     assert_eq!(first, 0);
     assert!(second > 10, "{second}");
     assert_eq!(marks(&counters), second);
 
-    // What the kernels on both sides saw.
+    // Counts of the kernels on both sides.
     let after = [0, 1].map(|host| bed.frames(host));
     for (host, port) in counters.ports.iter().enumerate() {
         let [received, sent] = [0, 1].map(|side| after[host][side] - before[host][side]);

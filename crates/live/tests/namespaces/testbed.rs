@@ -1,4 +1,4 @@
-//! Plans on testbeds: what was planned happened, and what the kernels saw is what the switch did.
+//! Plans on testbeds: the plan is carried out, and the switch's counters agree with the kernels'.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -82,7 +82,7 @@ pub(crate) fn a_plan_is_carried_out_and_all_marks_arrive() {
             assert_eq!(Some(result.received_in_window), flow.bytes);
         }
         let received = &outcome.progress.unwrap().bytes[0];
-        // All but the interval that was not over; two flows share 100 Mb/s.
+        // All intervals except the incomplete one; two flows share 100 Mb/s.
         let sum: u64 = received.iter().sum();
         assert!((1_800_000..=2_000_000).contains(&sum), "{received:?}");
         assert!(received.iter().all(|&bytes| bytes <= 140_000), "{received:?}");

@@ -1,4 +1,4 @@
-//! What leaves the switch, as Wireshark reads it.
+//! Wireshark reads the frames that leave the switch.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
         bed.transfer(0, 1, "10.0.0.2:5001", 1_000_000);
         bed.transfer(0, 1, "[fd00::2]:5001", 1_000_000);
     });
-    // It writes down what it has when it is asked to end.
+    // It writes its captured packets when it is asked to end.
     tidegate_live::ask_to_end(capturing.id()).unwrap();
     capturing.wait().unwrap();
     let port = &counters.ports[1];
@@ -29,15 +29,15 @@ pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
     for line in fields.lines() {
         *classes.entry(line.trim()).or_default() += 1;
     }
-    // A capture may lose packets at its ends, never make some up.
+    // A capture may lose packets at its ends, but never adds any.
     let marked = classes.get("3").copied().unwrap_or(0);
     assert!(marked > 0 && marked <= port.marked, "{classes:?} of {}", port.marked);
     assert!(classes.get("2").copied().unwrap_or(0) > 500, "{classes:?}");
     let right = "ip.checksum.status == 1 and tcp.checksum.status == 1";
     let right = capture.read(&["frame.number"], right).lines().count();
-    assert!(right > 500, "the checksums were looked at");
-    // The receiving kernel looked at every frame, and the capture is not always whole: it was seen
-    // to hold two wrong frames of 2068 in one run of many.
+    assert!(right > 500, "checksums were verified");
+    // The receiving kernel checked every frame, and captures may be damaged: in one of many runs
+    // one contained two wrong frames of 2068.
     for (group, name) in [("Ip", "InHdrErrors"), ("IpExt", "InCsumErrors"), ("Tcp", "InCsumErrors")]
     {
         assert_eq!(bed.counter(1, group, name), 0, "{name}");
@@ -47,7 +47,7 @@ pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
     assert!(wrong.lines().count() * 100 < right, "{FACTS:?} of the wrong ones:\n{wrong}");
 }
 
-/// What distinguishes one wrong frame from another.
+/// Fields that distinguish wrong frames.
 const FACTS: [&str; 8] = [
     "frame.number",
     "frame.len",
@@ -59,13 +59,13 @@ const FACTS: [&str; 8] = [
     "_ws.malformed",
 ];
 
-/// A file that is removed with this value.
+/// A file that is removed when this is dropped.
 struct Capture {
     path: PathBuf,
 }
 
 impl Capture {
-    /// Captures at the second host. Returns when it does.
+    /// Starts a capture at the second host. Returns when it runs.
     fn start(&self, bed: &Bed) -> Child {
         let child = bed.hosts[1].run(|| {
             Command::new("dumpcap")
@@ -79,12 +79,12 @@ impl Capture {
         let mut lines = BufReader::new(stderr).lines();
         let started = lines.any(|line| line.is_ok_and(|line| line.starts_with("File:")));
         assert!(started, "dumpcap says which file it writes");
-        // It may say more, to nobody.
+        // Further output has no reader.
         std::thread::spawn(move || lines.for_each(drop));
         child
     }
 
-    /// The fields of all captured packets that a filter accepts, a line for each.
+    /// Fields of all captured packets that a filter accepts, one line per packet.
     fn read(&self, fields: &[&str], filter: &str) -> String {
         let mut command = Command::new("tshark");
         command.arg("-r").arg(&self.path).args(["-Y", filter, "-T", "fields"]);
