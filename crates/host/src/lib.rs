@@ -1,8 +1,9 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`algorithm`] names them and their parameters, [`args`] is the command line. The programs
-//! themselves are C, in `bpf/`: the rules as plain functions, compared step by step with those of
-//! `tidegate-transport` in the tests, and around them what ties them to the kernel's sockets.
+//! [`algorithm`] names the algorithms and their parameters, [`args`] is the command line. The
+//! programs themselves are C, in `bpf/`: the congestion controls as plain functions, and around
+//! them the code that connects them to the kernel's sockets. The tests compare the functions step
+//! by step with `tidegate-transport`.
 //!
 //! There is no unsafe code.
 

@@ -1,4 +1,4 @@
-//! `tidegate-host`: what `tidegate host` runs.
+//! `tidegate-host`, the program that `tidegate host` runs.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match commands::run(&cli.host.command) {
-        // Whoever read the results had enough of them.
+        // A reader that closes the pipe has read enough.
         Ok(()) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -163,7 +163,8 @@ pub(super) fn request(name: &str) -> io::Result<ifreq> {
 ///
 /// # Safety
 ///
-/// The kernel reads and writes an `ifreq` for this request, and all that its data points to is valid.
+/// The kernel reads and writes an `ifreq` for this request, and all that its data points to is
+/// valid.
 pub(super) unsafe fn control_interface(
     socket: BorrowedFd,
     operation: libc::Ioctl,
