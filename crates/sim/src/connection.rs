@@ -1,4 +1,4 @@
-//! A connection: its two ends, and the flow that it carries at present.
+//! A connection: its two ends, and its current flow.
 
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
@@ -10,7 +10,7 @@ use crate::packet::Side;
 use crate::result::FlowResult;
 use crate::setup::{Opening, ThinkTime, Transport};
 
-/// One connection of the table. What every packet needs comes first, in one cache line.
+/// A connection in the table. Fields that every packet needs come first, in one cache line.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
@@ -18,27 +18,27 @@ pub(crate) struct Connection {
     pub(crate) in_flight: i32,
     pub(crate) service: u8,
     phase: Phase,
-    /// Whether it is measured how long the flow waits at its host.
+    /// Whether to measure how long the flow waits at its host.
     pub(crate) is_measured: bool,
-    /// How far each end is in the stream when it has to take note: at the end of the flow while
-    /// that is waited for, never after that, and always at the source of a flow that is over.
+    /// Position in the stream at which each end must act: the end of the flow while it is awaited,
+    /// never after that, and always at the source of a flow that is over.
     pub(crate) phase_ends: [u64; 2],
-    /// When the timer of each end runs out next, as far as the table of timers knows.
+    /// Next deadline of each end, as known to the table of timers.
     pub(crate) armed: [Time; 2],
-    /// Where the flow ends in the stream.
+    /// End of the flow in the stream.
     pub(crate) flow_end: u64,
     pub(crate) ends: Ends,
-    /// The flow's number.
+    /// Number of the flow.
     pub(crate) flow: u32,
-    /// What each end had counted before the flow began.
+    /// Counts of each end before the flow started.
     pub(crate) before: [Counts; 2],
-    /// An application that writes little by little.
+    /// An application that writes gradually.
     pub(crate) writer: Option<Box<Writer>>,
     pub(crate) tagging: Option<Box<Pias>>,
 }
 
 impl Connection {
-    /// A connection that has carried nothing yet.
+    /// Creates a connection that has carried nothing yet.
     pub(crate) fn new(ends: Ends, service: u8) -> Self {
         Self {
             ends,
@@ -56,12 +56,12 @@ impl Connection {
         }
     }
 
-    /// How far the flow is, as its source knows.
+    /// Phase of the flow, as its source knows it.
     pub(crate) const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Packets of the flow that have arrived marked, as the end knows that counts them.
+    /// Packets of the flow that have arrived marked, from the end that counts them.
     pub(crate) fn marks(&self) -> u32 {
         let side = match self.ends {
             Ends::Tcp(_) => Side::Sink,
@@ -76,7 +76,7 @@ impl Connection {
         self.phase_ends[Side::Sink as usize] != u64::MAX
     }
 
-    /// Writes down what an end has counted since the flow began.
+    /// Records an end's counts since the flow started.
     pub(crate) fn report(&self, side: Side, result: &mut FlowResult) {
         let counts = self.ends.counts(side);
         let counts = counts.since(self.before[side as usize]);
@@ -101,19 +101,21 @@ impl Connection {
         }
     }
 
-    /// The receiver has everything, and counts for the next flow from now on.
+    /// Ends the reception: the receiver has everything, and its counts start over for the next
+    /// flow.
     pub(crate) fn end_reception(&mut self, result: &mut FlowResult) {
         self.report(Side::Sink, result);
         self.phase_ends[Side::Sink as usize] = u64::MAX;
         self.before[Side::Sink as usize] = self.ends.counts(Side::Sink);
     }
 
-    /// The flow begins at `start` with a message of so many bytes, if it has more than one.
+    /// Sets the end of the first message of a flow that starts at `start`, with `message` bytes, if
+    /// the flow has more than one.
     pub(crate) fn end_message(&mut self, start: u64, message: u64) {
         self.phase_ends = [(start + message).min(self.flow_end); 2];
     }
 
-    /// A flow begins that ends there in the stream.
+    /// Starts a flow that ends at `flow_end` in the stream.
     pub(crate) fn begin(&mut self, flow_end: u64) {
         self.flow_end = flow_end;
         self.phase = Phase::Sending;
@@ -121,7 +123,7 @@ impl Connection {
         self.before[Side::Source as usize] = self.ends.counts(Side::Source);
     }
 
-    /// The source has done with the flow. What the receiver waits for is its own affair.
+    /// Ends the flow at the source, independent of the receiver.
     pub(crate) const fn end(&mut self, phase: Phase) {
         self.phase = phase;
         self.phase_ends[Side::Source as usize] = match phase {
@@ -132,28 +134,28 @@ impl Connection {
     }
 }
 
-/// How far the flow is, as its source knows.
+/// Phase of a flow, as its source knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// The last ACK is not there.
+    /// The last ACK has not arrived.
     Sending,
-    /// It is, and another flow may follow.
+    /// The last ACK has arrived, and another flow may follow.
     Idle,
     /// No other flow follows: the slot is free once nothing is in flight.
     Over,
 }
 
-/// The two ends, of whichever transport.
+/// The two ends, of any transport.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "nearly all are of the largest kind, and boxes would cost the others a cache miss"
+    reason = "nearly all values are of the largest kind, and boxes would cost them a cache miss"
 )]
 pub(crate) enum Ends {
     Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
-    /// Both are in other parts of the network.
+    /// Both ends are in other parts of the network.
     Elsewhere,
-    /// Not a connection at all: packets that go there and back.
+    /// Packets that go back and forth, which is not a connection.
     Prober(Box<Prober>),
     Tcp([Endpoint; 2]),
 }
@@ -161,24 +163,24 @@ pub(crate) enum Ends {
 /// A series of probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
-    /// Who asks, and who answers.
+    /// Hosts that send requests and answers.
     pub(crate) hosts: (HostId, HostId),
     pub(crate) every: Span,
-    /// When the next one leaves.
+    /// Departure of the next probe.
     pub(crate) next: Time,
-    /// How many are still to leave.
+    /// Number of probes still to send.
     pub(crate) left: u32,
-    /// The length of each as an IP packet, and its size on the wire.
+    /// Length of each probe as an IP packet, and its size on the wire.
     pub(crate) bytes: u16,
     pub(crate) size: u16,
-    /// When the probe left that the other host has to answer now.
+    /// Departure time of the probe that the other host must answer now.
     pub(crate) to_answer: Option<Time>,
-    /// When each answer came, and how long it took.
+    /// Arrival time and round-trip time of each answer.
     pub(crate) round_trips: Vec<(Time, Span)>,
 }
 
 impl Prober {
-    /// The time of departure that the next packet from this side carries, if there is one.
+    /// Departure time carried by the next packet from this side, if there is one.
     pub(crate) fn poll(&mut self, side: Side, now: Time) -> Option<Time> {
         match side {
             Side::Sink => self.to_answer.take(),
@@ -191,7 +193,7 @@ impl Prober {
         }
     }
 
-    /// A packet arrives that carries the time of departure `sent`.
+    /// Handles a packet that carries the departure time `sent`.
     pub(crate) fn on_packet(&mut self, side: Side, sent: Time, now: Time) {
         match side {
             Side::Sink => self.to_answer = Some(sent),
@@ -200,7 +202,7 @@ impl Prober {
     }
 }
 
-/// What an end counts for the results of its flows.
+/// Counts of an end for the results of its flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) retransmissions: u32,
@@ -218,26 +220,26 @@ impl Counts {
     }
 }
 
-/// An application that writes little by little.
+/// An application that writes gradually.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) left: u64,
-    /// When it writes next.
+    /// Time of the next write.
     pub(crate) next: Time,
     pub(crate) pace: Pace,
 }
 
-/// How an application writes.
+/// Pace of an application.
 #[derive(Debug)]
 pub(crate) enum Pace {
-    /// A message, and the next one a pause after it has arrived.
+    /// Messages, each written one think time after the previous one was acknowledged.
     ThinkTime(ThinkTime),
-    /// At a rate.
+    /// A constant rate.
     Rate(ByteTime),
 }
 
 impl Ends {
-    /// Two new ends of a connection on a link of speed `line` at the source.
+    /// Creates both ends of a connection on a link of speed `line` at the source.
     pub(crate) fn new(
         transport: &Transport,
         opening: Opening,
@@ -277,7 +279,7 @@ impl Ends {
         }
     }
 
-    /// When an end wants to be woken.
+    /// Next deadline of an end.
     #[inline]
     pub(crate) fn deadline(&self, side: Side) -> Option<Time> {
         match (self, side) {
@@ -289,7 +291,7 @@ impl Ends {
         }
     }
 
-    /// The deadline of an end has come.
+    /// Handles an end's deadline.
     pub(crate) fn on_timeout(&mut self, side: Side, now: Time) {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
@@ -299,7 +301,7 @@ impl Ends {
         }
     }
 
-    /// The application at the source hands over bytes.
+    /// Hands over bytes from the application at the source.
     pub(crate) fn write(&mut self, bytes: u64, now: Time) {
         match self {
             Self::Dcqcn(ends) => ends.0.write(bytes),
@@ -308,7 +310,7 @@ impl Ends {
         }
     }
 
-    /// Whether an end gave the other one up.
+    /// Whether an end gave up the other one.
     pub(crate) fn is_broken(&self, side: Side) -> bool {
         match self {
             Self::Dcqcn(_) | Self::Elsewhere | Self::Prober(_) => false,
@@ -316,7 +318,7 @@ impl Ends {
         }
     }
 
-    /// What an end has counted so far. Numbers beyond 32 bits wrap: only differences are used.
+    /// Counts of an end so far. Numbers beyond 32 bits wrap: only differences are used.
     pub(crate) fn counts(&self, side: Side) -> Counts {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => {

@@ -1,4 +1,5 @@
-//! A packet in flight: what the network needs to carry it, and the headers that most packets have.
+//! A packet in flight: the state that the network needs to carry it, and the headers that most
+//! packets have.
 
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
@@ -16,7 +17,7 @@ impl EndId {
         Self(slot << 1 | side as u32)
     }
 
-    /// The connection's slot in the table.
+    /// Slot of the connection in the table.
     #[inline]
     pub(crate) const fn slot(self) -> usize {
         (self.0 >> 1) as usize
@@ -27,7 +28,7 @@ impl EndId {
         if self.0 & 1 == 0 { Side::Source } else { Side::Sink }
     }
 
-    /// The end as ports know it.
+    /// Id of the end at ports.
     #[inline]
     pub(crate) const fn flow(self) -> FlowId {
         FlowId(self.0)
@@ -49,27 +50,27 @@ pub(crate) enum Side {
     Sink = 1,
 }
 
-/// A packet. Headers that few packets have are kept elsewhere, by number.
+/// A packet. Rare headers are stored elsewhere, by number.
 ///
-/// It stays in its slot of the table from its first host to its last, and has a cache line there.
+/// It stays in its slot of the table from its first host to its last, and takes one cache line
+/// there.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Packet {
-    /// What ports read: its flow is the end that it goes to.
+    /// Fields for ports: the flow is the packet's destination end.
     pub(crate) pkt: Pkt,
-    /// Where the rest of its route begins in the table of routes, behind the link that it takes
-    /// next.
+    /// Start of the rest of its route in the table of routes, behind the link that it takes next.
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
-    /// What every segment has. Other transports put their own headers there.
+    /// Header that every segment has. Other transports store their own headers in it.
     pub(crate) header: Header,
-    /// Zero if all of it is here, as it is of most. Otherwise where the segment is, its number
-    /// plus one; or [`PAUSE`](Self::PAUSE).
+    /// Zero if the whole segment is here, as for most packets. Otherwise the number of the stored
+    /// segment plus one; or [`PAUSE`](Self::PAUSE).
     pub(crate) spilled: u32,
-    /// The lower bits of how many packets all hosts had sent before it.
+    /// Lower bits of the number of packets that all hosts had sent before it.
     pub(crate) serial: u16,
-    /// The queue it asks for; of a pause frame, what it asks for.
+    /// Requested queue; for a pause frame, the requested class.
     pub(crate) class: u8,
     pub(crate) is_retransmission: bool,
 }
@@ -77,8 +78,8 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Instead of a segment: it is a pause frame, for the node at the end of its link, and of
-    /// no connection.
+    /// In place of a segment: a pause frame, for the node at the end of its link, without a
+    /// connection.
     pub(crate) const PAUSE: u32 = u32::MAX;
 
     #[inline]
@@ -86,26 +87,26 @@ impl Packet {
         self.spilled == Self::PAUSE
     }
 
-    /// Where it goes.
+    /// Destination end.
     #[inline]
     pub(crate) const fn end(&self) -> EndId {
         EndId(self.pkt.flow.0)
     }
 
-    /// A port has sent it with this codepoint.
+    /// Sets the codepoint with which a port has sent the packet.
     #[inline]
     pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
         self.pkt.ecn = ecn;
         self.header.ecn = ecn;
     }
 
-    /// Whether a segment has parts that a packet has no room for.
+    /// Whether a segment has parts for which a packet has no room.
     #[inline]
     pub(crate) fn is_too_small_for(segment: &Segment) -> bool {
         segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
     }
 
-    /// The segment, without what a packet has no room for.
+    /// The segment, without the parts for which a packet has no room.
     #[inline]
     pub(crate) fn segment(&self) -> Segment {
         Segment {
@@ -115,28 +116,28 @@ impl Packet {
         }
     }
 
-    /// Puts in the time that a probe carries, and its length as an IP packet.
+    /// Stores the time carried by a probe, and its length as an IP packet.
     pub(crate) fn set_probe(&mut self, sent: Time, bytes: u16) {
         self.set_number(sent.as_ps());
         self.header.window = u32::from(bytes);
     }
 
-    /// The length of a probe as an IP packet.
+    /// Length of a probe as an IP packet.
     pub(crate) const fn probe_bytes(&self) -> u32 {
         self.header.window
     }
 
-    /// The time that a probe carries.
+    /// Time carried by a probe.
     pub(crate) fn sent(&self) -> Time {
         Time::from_ps(self.number())
     }
 
     const ECHO: u32 = 1;
     const LAST: u32 = 2;
-    /// Where the kind begins.
+    /// Lowest bit of the kind.
     const KIND: u32 = 2;
 
-    /// Puts the headers of a DCQCN packet in.
+    /// Stores the headers of a DCQCN packet.
     pub(crate) fn set_dcqcn(&mut self, packet: &dcqcn::Packet) {
         self.set_number(packet.offset);
         self.header.len = packet.len;
@@ -147,7 +148,7 @@ impl Packet {
         self.is_retransmission = packet.again;
     }
 
-    /// The DCQCN packet that was put in.
+    /// The stored DCQCN packet.
     pub(crate) fn dcqcn(&self) -> dcqcn::Packet {
         use dcqcn::Kind;
         let kinds = [Kind::Ack, Kind::Cnp, Kind::Data, Kind::Nack];
@@ -163,7 +164,7 @@ impl Packet {
         }
     }
 
-    /// Puts a number into the two sequence numbers.
+    /// Stores a number in the two sequence numbers.
     fn set_number(&mut self, number: u64) {
         self.header.seq = Seq(number as u32);
         self.header.ack = Seq((number >> 32) as u32);

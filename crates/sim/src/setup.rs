@@ -1,4 +1,4 @@
-//! Everything that a run is given.
+//! Input of a run.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,98 +19,98 @@ use crate::observe::link::PAUSE_FRAME;
 use crate::routes::{Ecmp, Routes};
 use crate::workload::Probe;
 
-/// A run: the network, what its ports and hosts do, and what it has to carry.
+/// Setup of a run: the network, the behaviour of its ports and hosts, and its traffic.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Hosts, switches and links.
     pub network: Network,
-    /// What the hosts send, by start time.
+    /// Flows sent by the hosts, by start time.
     pub flows: Vec<Flow>,
-    /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs
-    /// take too. Empty: by hash.
+    /// Path of each flow, as the choice at the first switch that has one: one number per flow, also
+    /// for its ACKs. Empty: by hash.
     pub paths: Vec<u32>,
-    /// Flows that are sent as messages with think times, by number and in rising order; the others
-    /// are sent without a pause.
+    /// Flows that are sent as messages with think times, by number, ascending; the others are sent
+    /// without pauses.
     pub think_times: Vec<(u32, ThinkTime)>,
-    /// Pings, which are no flows.
+    /// Pings, which are not flows.
     pub probes: Vec<Probe>,
-    /// The ports of the switches.
+    /// Ports of the switches.
     pub switch: Ports,
-    /// A scheme that is not part of the library, which the ports of the switches have in the place
-    /// of their own.
+    /// A scheme that is not part of the library, which replaces the scheme of the switches' ports.
     pub custom: Option<Arc<dyn custom::Make>>,
-    /// How switches hold back the nodes before them, if they do so otherwise than by a lossless
+    /// Flow control of switches, if they hold back upstream nodes by other means than a lossless
     /// buffer.
     pub flow_control: Option<flow_control::Config>,
-    /// The ports of the hosts. `None`: queues as the transports' `qdisc` has them, for each
-    /// connection (`fq`), or ideal ones, first in, first out, without a limit (`fifo`).
+    /// Ports of the hosts. `None`: queues by the transports' `qdisc`, either one per connection
+    /// (`fq`), or an ideal unlimited FIFO (`fifo`).
     pub nic: Option<Ports>,
-    /// What the hosts speak. A flow of group `n` uses the transport with that number, or the last.
+    /// Transports of the hosts. A flow of group `n` uses the transport with that number, or the
+    /// last.
     pub transports: Vec<Transport>,
-    /// How packets count.
+    /// Bytes that a packet counts.
     pub accounting: Accounting,
-    /// Which connection a flow uses.
+    /// Connection used by a flow.
     pub opening: Opening,
-    /// PIAS tags, which choose the first queues.
+    /// PIAS tags, which select the first queues.
     pub tagging: Option<pias::Config>,
-    /// What hosts add to the delay of a packet.
+    /// Delay that hosts add to packets.
     pub host_delay: HostDelay,
-    /// How hosts take packets in.
+    /// Processing of received packets at hosts.
     pub host_receive: HostReceive,
-    /// How switches choose between paths of equal length.
+    /// Choice of switches between paths of equal length.
     pub ecmp: Ecmp,
-    /// What is observed besides the results.
+    /// Observations besides the results.
     pub observe: Observe,
-    /// When the run ends.
+    /// End of the run.
     pub stop: Stop,
-    /// The seed of everything random.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// How many threads work on the run, if the network has as many switches with hosts. The
-    /// outcome does not depend on it.
+    /// Number of threads, if the network has as many switches with hosts. The outcome does not
+    /// depend on it.
     pub threads: NonZeroUsize,
 }
 
-/// Pauses of an application within a flow.
+/// Think times of an application within a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThinkTime {
     /// Bytes that it writes at once.
     pub message: u64,
-    /// How long it waits after the last ACK of a message before it writes the next one.
+    /// Time from the last ACK of a message to the next write.
     pub pause: Span,
 }
 
-/// What the ports of a node have in common.
+/// Settings shared by the ports of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ports {
-    /// Which packets are marked.
+    /// Marking scheme: which packets are marked.
     pub marking: mark::Config,
-    /// Which packet leaves next.
+    /// Scheduler: which packet leaves next.
     pub scheduling: sched::Config,
-    /// Which packets are stored: one buffer for the whole node.
+    /// Buffer of the whole node: which packets are stored.
     pub buffer: buffer::Config,
-    /// What happens to packets that cannot be marked.
+    /// Treatment of packets that cannot be marked.
     pub non_ect: NonEct,
 }
 
-/// What two hosts speak.
+/// Transport between two hosts.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Packets at a rate that congestion notifications set.
+    /// Rate-based packets, with the rate set by congestion notifications.
     Dcqcn(Box<dcqcn::Config>),
     /// TCP, with a stack for each end.
     Tcp(Box<Tcp>),
 }
 
-/// The stacks of the two ends of a flow.
+/// Stacks of both ends of a flow.
 #[derive(Clone, Debug)]
 pub struct Tcp {
-    /// The sender's.
+    /// The sender's stack.
     pub source: Stack,
-    /// The receiver's.
+    /// The receiver's stack.
     pub sink: Stack,
 }
 
-/// The TCP of a host.
+/// TCP stack of a host.
 #[derive(Clone, Debug)]
 pub struct Stack {
     /// Everything but the window.
@@ -119,12 +119,12 @@ pub struct Stack {
     pub rule: window::Config,
 }
 
-/// How many bytes a packet has in queues and on wires.
+/// Bytes that a packet counts in queues and on wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
-    /// Bytes of headers and framing that every packet has besides its payload.
+    /// Bytes of headers and framing of every packet, in addition to its payload.
     pub per_packet: u16,
-    /// A shorter packet counts as this long.
+    /// Minimum size: a shorter packet counts as this long.
     pub least: u16,
 }
 
@@ -139,52 +139,52 @@ impl Accounting {
     /// Ethernet with its preamble and gap: 38 bytes around the IP packet, at least 84.
     pub const ETHERNET: Self = Self { per_packet: 78, least: 84 };
 
-    /// The size of a packet with this payload.
+    /// Size of a packet with this payload.
     #[inline]
     pub const fn size(self, payload: u32) -> u32 {
         let size = payload + self.per_packet as u32;
         if size < self.least as u32 { self.least as u32 } else { size }
     }
 
-    /// The size of an IP packet of this length, whatever headers are in it. No packet is empty.
+    /// Size of an IP packet of this length, with any headers. At least one byte.
     pub fn size_of_ip(self, len: u32) -> u32 {
         let size = (len + u32::from(self.per_packet)).saturating_sub(TCP_IP);
         size.max(u32::from(self.least)).max(1)
     }
 }
 
-/// Bytes of the headers of TCP and IP.
+/// Bytes of TCP and IP headers.
 const TCP_IP: u32 = 40;
 
 choices! {
-    /// Which connection a flow uses.
+    /// Connection used by a flow.
     pub enum Opening {
-        /// A new one, with a handshake before the first byte.
+        /// A new connection, with a handshake before the first byte.
         Handshake = "handshake",
-        /// One that this pair of hosts has used before and that is idle, else a new one whose
-        /// handshake has gone by.
+        /// An idle connection that this pair of hosts has used before, otherwise a new one with a
+        /// completed handshake.
         Persistent = "persistent",
-        /// A new one whose handshake has gone by.
+        /// A new connection with a completed handshake.
         Ready = "ready",
     }
 }
 
 settings! {
-    /// What the receiving host adds to the delay of each packet of a flow: processing in the stack,
-    /// a hypervisor or a load balancer. It spreads the round-trip times of flows.
+    /// Delay that the receiving host adds to each packet of a flow: processing in the stack, a
+    /// hypervisor or a load balancer. It spreads the round-trip times of flows.
     pub struct HostDelay {
-        /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A
-        /// fitted distribution is a list of its quantiles.
+        /// Values from which a flow's delay is drawn, all equally likely. Empty: no delay. A fitted
+        /// distribution is a list of its quantiles.
         pub values: Vec<Span> = Vec::new(),
-        /// Which packets are delayed.
+        /// Packets that are delayed.
         pub packets: Delayed = Delayed::Data,
     }
 }
 
 choices! {
-    /// Which packets of a flow its host delay holds up.
+    /// Packets of a flow that its host delay affects.
     pub enum Delayed {
-        /// Those in both directions, each by the whole delay.
+        /// Packets in both directions, each by the whole delay.
         Both = "both",
         /// Only data, as the delay queue of ECN♯'s simulator does.
         Data = "data",
@@ -192,35 +192,34 @@ choices! {
 }
 
 settings! {
-    /// How a host takes packets in, after its host delay: when its network card raises an
-    /// interrupt, what is merged then, and how long the stack takes. All of it is off by default.
-    /// Packets of DCQCN, which a card handles itself, and pause frames are not concerned.
+    /// Processing of received packets at a host, after its host delay: interrupts of its network
+    /// card, merging of packets, and time in the stack. All of it is off by default. DCQCN packets,
+    /// which a card handles itself, and pause frames are not affected.
     pub struct HostReceive {
-        /// Receive offload: segments of a connection that came in a row are merged up to this much
-        /// payload, or `none`. Only those of one interrupt are. Linux: 64KiB.
+        /// Receive offload: consecutive segments of a connection within one interrupt are merged up
+        /// to this much payload, or `none`. Linux: 64KiB.
         pub gro: Option<Bytes> = None,
-        /// How long after the first packet an interrupt is raised at the latest (`rx-usecs` of
-        /// ethtool). 0: at once.
+        /// Longest time from the first packet to the interrupt (`rx-usecs` of ethtool). 0: at once.
         pub interrupt_delay: Span = Span::ZERO,
-        /// How many packets raise an interrupt at once (`rx-frames` of ethtool), or `none`.
+        /// Number of packets that raise an interrupt at once (`rx-frames` of ethtool), or `none`.
         pub interrupt_frames: Option<u32> = None,
-        /// How long a packet, or what was merged, takes through the stack.
+        /// Time in the stack for each packet or merged unit.
         pub packet_time: Span = Span::ZERO,
-        /// How much longer it may take: drawn for each, evenly up to this, from a stream of the
+        /// Jitter of that time: drawn for each, uniformly up to this value, from a stream of the
         /// host's own. Packets of a connection do not overtake each other.
         pub jitter: Span = Span::ZERO,
     }
 }
 
 impl HostReceive {
-    /// Whether packets go from the wire to their connections at once.
+    /// Whether packets go from the wire to their connections without delay.
     pub(crate) fn is_off(&self) -> bool {
         self.interrupt_delay == Span::ZERO
             && self.packet_time == Span::ZERO
             && self.jitter == Span::ZERO
     }
 
-    /// Says which setting cannot be used, if any.
+    /// Checks the settings and names the first that cannot be used.
     pub fn check(&self) -> Result<(), ConfigError> {
         let waits = self.interrupt_delay > Span::ZERO;
         if let Some(gro) = self.gro.filter(|gro| gro.0 == 0 || gro.0 > MAX_MERGED || !waits) {
@@ -247,31 +246,33 @@ impl HostReceive {
     }
 }
 
-/// More is never merged: sequence numbers stay unambiguous.
+/// Limit of merged payload, so that sequence numbers stay unambiguous.
 const MAX_MERGED: u64 = 1 << 30;
 
-/// No host takes longer for a packet, or waits longer to raise an interrupt.
+/// Limit of a host's time for a packet, and of its delay before an interrupt.
 const MAX_HOST_TIME: Span = Span::from_secs(1);
 
-/// When a run ends, whichever comes first. It always ends when every flow is finished that can.
+/// End of a run: the first of these conditions. It always ends when every flow that can finish has
+/// finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// At this time.
+    /// Time limit.
     pub at: Time,
-    /// When this many flows are finished.
+    /// Number of finished flows.
     pub finished: Option<u32>,
-    /// When nothing has been delivered for this long although flows wait.
+    /// Time without any delivery although flows wait.
     pub stalled: Span,
 }
 
 impl Default for Stop {
-    /// When every flow is finished, or stuck for two minutes: TCP waits for one at most.
+    /// Ends when every flow is finished, or after two minutes without progress: TCP waits for at
+    /// most one minute.
     fn default() -> Self {
         Self { at: Time::MAX, finished: None, stalled: Span::from_secs(120) }
     }
 }
 
-/// Which packets of a connection.
+/// Direction of a connection's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Data.
@@ -281,17 +282,17 @@ pub enum Way {
 }
 
 impl Setup {
-    /// The ways through the network, with the run's choice among equal ones.
+    /// Routes of the network, with the run's choice among equal ones.
     pub fn routes(&self) -> Result<Routes, ConfigError> {
         Ok(Routes::new(&self.network)?.with_ecmp(self.ecmp))
     }
 
-    /// The links that packets of a flow take which has a connection of its own, by the
+    /// Links on the path of a flow that has a connection of its own, by the
     /// [`routes`](Self::routes) of this setup.
     ///
     /// # Panics
     ///
-    /// If there is no such flow.
+    /// If the flow does not exist.
     pub fn path(&self, routes: &Routes, flow: u32, way: Way) -> Result<Vec<LinkId>, ConfigError> {
         let number = flow as usize;
         let flow = &self.flows[number];
@@ -307,14 +308,14 @@ impl Setup {
         Ok(path)
     }
 
-    /// A run of these flows with all else as usual: FIFO ports of 300 KB that mark above 65
-    /// packets, DCTCP on connections that are open already, and seed 1.
+    /// A run of these flows with common defaults: FIFO ports of 300 KB that mark above 65 packets,
+    /// DCTCP on connections that are already open, and seed 1.
     ///
     /// # Panics
     ///
-    /// Never: the names are those of parts that exist.
+    /// Never: the names belong to existing parts.
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
-        let known = "there is a part of this name";
+        let known = "the name of a part";
         let mut buffer = buffer::Config::named("per-port").expect(known);
         buffer.set("limit", "300KB").expect(known);
         let mut marking = mark::Config::named("queue-red").expect(known);
@@ -354,13 +355,13 @@ impl Setup {
         setup
     }
 
-    /// Has all hosts speak this TCP, as senders and as receivers.
+    /// Makes all hosts use this TCP, as senders and as receivers.
     pub fn set_tcp(&mut self, stack: &Stack) {
         let tcp = Tcp { source: stack.clone(), sink: stack.clone() };
         self.transports = vec![Transport::Tcp(Box::new(tcp))];
     }
 
-    /// Checks what can be checked before anything is built.
+    /// Checks everything that can be checked before the run is built.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.network.check()?;
         if self.transports.is_empty() {
@@ -429,7 +430,7 @@ impl Setup {
             Transport::Tcp(tcp) => Some([&tcp.source.config, &tcp.sink.config]),
         });
         if stacks.flatten().any(|stack| stack.reader == Reader::Manual) {
-            let allowed = "immediate: no application here reads";
+            let allowed = "immediate, because the simulated applications do not read";
             return Err(ConfigError::out_of_range("reader", "manual", allowed));
         }
         self.transports.iter().try_for_each(|transport| {
@@ -445,7 +446,7 @@ impl Setup {
         })
     }
 
-    /// Checks that hosts can be paused by switches that do so, and pause nobody themselves.
+    /// Checks that hosts can be paused if switches pause them, and do not pause others themselves.
     fn check_pauses(&self) -> Result<(), ConfigError> {
         if let Some(flow_control) = &self.flow_control {
             flow_control.check(self)?;
@@ -456,7 +457,7 @@ impl Setup {
                 return Err(ConfigError::out_of_range("nic", "none", allowed));
             }
             Some(nic) if is_lossless(&nic.buffer) => {
-                let allowed = "a buffer without ingress accounting: hosts forward nothing";
+                let allowed = "a buffer without ingress accounting, because hosts forward nothing";
                 return Err(ConfigError::out_of_range("nic", "pfc", allowed));
             }
             _ => {}
@@ -464,7 +465,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Checks that the run comes to an end.
+    /// Checks that the run ends.
     fn check_stop(&self) -> Result<(), ConfigError> {
         if self.stop.stalled == Span::ZERO {
             return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
@@ -479,14 +480,14 @@ impl Setup {
         }
         let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
         if endless && self.stop.at == Time::MAX {
-            let allowed = "a time, as no flow ends by itself";
+            let allowed = "a time, because no flow ends by itself";
             return Err(ConfigError::out_of_range("stop", "none", allowed));
         }
         Ok(())
     }
 
-    /// The shortest time from the start of a packet on one of these links to its arrival. What the
-    /// nodes before them do has no effect on those behind them sooner.
+    /// Shortest time from the start of a packet on one of these links to its arrival. The nodes
+    /// before the links cannot affect those behind them sooner.
     pub(crate) fn shortest(&self, is_meant: impl Fn(&Link) -> bool) -> Span {
         let probes = self.probes.iter();
         let sizes = probes.map(|probe| self.accounting.size_of_ip(probe.bytes));
@@ -500,7 +501,7 @@ impl Setup {
         spans.min().unwrap_or(Span::ZERO)
     }
 
-    /// The length of the longest packet.
+    /// Length of the longest packet.
     pub(crate) fn longest_packet(&self) -> u32 {
         let payloads = self.transports.iter().map(|transport| match transport {
             Transport::Dcqcn(config) => config.payload,
@@ -512,7 +513,7 @@ impl Setup {
         sizes.chain(pings).fold(self.accounting.size(0), u32::max)
     }
 
-    /// The longest time that a packet usually spends on a link and in the host behind it.
+    /// Longest time that a packet usually spends on a link and in the host behind it.
     pub(crate) fn horizon(&self) -> Span {
         let links = self.network.links().iter();
         let spans = links.map(|link| link.delay + link.rate.time_for(u32::from(u16::MAX)));
@@ -520,7 +521,7 @@ impl Setup {
         spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
     }
 
-    /// Whether a decision at one port of a switch depends on what happened at its others, because
+    /// Whether a decision at one port of a switch depends on events at its other ports, because
     /// they share a pool that limits them or that the scheme reads, or hold back the same
     /// neighbours. A host has only one port.
     pub(crate) fn has_coupled_ports(&self) -> bool {
@@ -544,12 +545,12 @@ impl Setup {
         self.nic.is_none() && self.transports.iter().any(is_fair)
     }
 
-    /// Whether hosts are first in, first out, without a limit.
+    /// Whether hosts are unlimited FIFOs.
     pub fn has_ideal_hosts(&self) -> bool {
         self.nic.is_none() && !self.has_fair_hosts()
     }
 
-    /// Whether somebody looks at the queue of a host that has no other use for it.
+    /// Whether the queue of a host that needs no queue is observed.
     pub(crate) fn observes_ideal_hosts(&self) -> bool {
         let is_of_host = |link: LinkId| self.network.is_host(self.network.link(link).from);
         self.has_ideal_hosts() && self.observe.named_ports().any(is_of_host)
@@ -560,12 +561,12 @@ impl Setup {
         self.has_lossless_buffer() || self.flow_control.is_some()
     }
 
-    /// Whether they do so because of what their buffers hold.
+    /// Whether they pause because of the bytes in their buffers.
     pub(crate) fn has_lossless_buffer(&self) -> bool {
         is_lossless(&self.switch.buffer)
     }
 
-    /// Whether a scheduler reads what packets have left to send.
+    /// Whether a scheduler reads the bytes that packets' flows have left to send.
     pub(crate) fn ranks_by_remainder(&self) -> bool {
         let ranks = |ports: &Ports| ports.scheduling.ranks_by_remainder();
         ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)

@@ -167,9 +167,8 @@ impl<'a> Ideals<'a> {
     }
 
     /// Time from the first bit of a flow leaving to its last bit arriving, with the delay of the
-    /// receiver's host. The handshake and the application's rate are not included, and the path is
-    /// that of a connection used by this flow alone. `None` if the flow does not exist or has no
-    /// end.
+    /// receiver's host. The handshake and the application's rate are not included, and the flow is
+    /// assumed to have a connection of its own. `None` if the flow does not exist or has no end.
     pub fn time(&self, flow: u32) -> Option<Span> {
         let number = flow;
         let flow = self.setup.flows.get(number as usize)?;

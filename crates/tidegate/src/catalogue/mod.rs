@@ -237,7 +237,7 @@ fn published(name: &'static str) -> Entry {
     let config = Source::named(name).expect("the name is from the list");
     let load = pages::cell("workloads.md", name, 1);
     let line = format!("published poisson, load of {load}");
-    let headings = ["What a load means", "Sizes"];
+    let headings = ["Definition of load", "Sizes"];
     let about = About { name, ..poisson::Config::ABOUT };
     Entry {
         page: pages::described(name, &line, "workloads.md", &headings),

@@ -18,7 +18,7 @@ use crate::network::HostId;
 
 settings! {
     /// Parameters of Poisson arrivals.
-    #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes",
+    #[named("poisson", "background traffic at a load", "workloads.md#Definition of load#Sizes",
         "load = 0.6\nflows = 1000\n")]
     pub struct Config {
         /// Load, above 0: a fraction of the speed of `link`, 0.6 for 60 %. Arrivals need an end at
