@@ -10,7 +10,8 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tidegate_testkit::fuzz;
@@ -39,12 +40,26 @@ impl Bound {
     }
 }
 
+/// The folder with the kept inputs of a target, unpacked anew.
+fn unpacked(name: &str) -> PathBuf {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus");
+    let folder = place.join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    fs::create_dir_all(&place).unwrap();
+    let archive = corpus.join(format!("{name}.tar.gz"));
+    let tar = Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&place).status().unwrap();
+    assert!(tar.success(), "tar cannot unpack {}", archive.display());
+    folder
+}
+
 /// Calls `target` with every input kept for it, then with mutations of them. The order is the same
 /// each time, so that a failure repeats.
 fn explore(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let entries = fs::read_dir(folder.join(name)).unwrap();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(unpacked(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let kept: Vec<_> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
     assert!(!kept.is_empty(), "{name} has a corpus");
