@@ -18,7 +18,9 @@ fn main() -> io::Result<()> {
     let status = ["status", "--porcelain", "--untracked-files=no", "--"];
     let sources = SOURCES.map(|place| format!(":(top){place}"));
     let sources = sources.iter().map(String::as_str);
-    let words = status.into_iter().chain(sources).chain([TESTS]);
+    let beside = BESIDE.map(|package| format!(":(top,exclude){CRATES}/{package}"));
+    let beside = beside.iter().map(String::as_str);
+    let words = status.into_iter().chain(sources).chain([TESTS]).chain(beside);
     let changed = git(&words.collect::<Vec<_>>());
     let revision = match (revision, changed) {
         (Some(revision), Some(changed)) if changed.is_empty() => revision,
@@ -41,7 +43,7 @@ fn watch() -> io::Result<()> {
         }
         for package in fs::read_dir(root.join(place))? {
             let package = package?.path();
-            if !package.is_dir() {
+            if !package.is_dir() || is_beside(&package) {
                 continue;
             }
             for entry in fs::read_dir(package)? {
@@ -55,18 +57,19 @@ fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder holds nothing that the program is made of.
+/// Whether a folder holds no source of the program.
 fn is_beside(path: &Path) -> bool {
-    path.ends_with("tests") || path.ends_with("target")
+    let packages = BESIDE.iter().any(|package| path.ends_with(Path::new(CRATES).join(package)));
+    packages || path.ends_with("tests") || path.ends_with("target")
 }
 
 fn root() -> PathBuf {
     Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..")
 }
 
-/// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names
-/// them, of the compiler, its target and how it optimises. A revision alone does not tell two
-/// changed trees apart.
+/// A sum over everything that results may depend on: all sources, the versions of libraries in
+/// `Cargo.lock`, the compiler, its target and its optimisation. A revision alone does not
+/// distinguish two changed trees.
 fn fingerprint() -> io::Result<u64> {
     let mut sum = Fnv::default();
     let root = root();
@@ -103,9 +106,12 @@ fn fingerprint() -> io::Result<u64> {
     Ok(sum.0)
 }
 
-/// What the program is made of, below the workspace.
+/// Sources of the program, below the workspace.
 const SOURCES: [&str; 5] = ["Cargo.lock", "Cargo.toml", CRATES, "networks", "scenarios"];
 const CRATES: &str = "crates";
+
+/// Packages that the program does not contain: the Python module and the tests' own.
+const BESIDE: [&str; 3] = ["harness", "python", "testkit"];
 
 /// The tests of all crates, which are no part of it, as git leaves them out.
 const TESTS: &str = ":(top,exclude,glob)crates/*/tests/**";
