@@ -1,19 +1,19 @@
-//! Ports of every scheme and scheduler, chosen by name when a port is built.
+//! Ports of every scheme and scheduler, chosen by name when a port is made.
 //!
-//! Each pair of types is a pipeline that is compiled separately. All of them are compiled here,
-//! apart from the simulator that runs them: a change to the simulator recompiles none of them.
+//! Each pair of types is a pipeline of its own to compile. All of them are compiled here, apart from
+//! the simulator that runs them: a change to the simulator compiles none of them again.
 #![no_std]
 
 extern crate alloc;
 
 use alloc::boxed::Box;
 
-use tidegate_dataplane::mark::{self, AnyMarker, Marker, WithMarker, custom};
+use tidegate_dataplane::mark::{self, AnyMarker, custom};
 use tidegate_dataplane::sched::{self, AnyScheduler, Gate, Scheduler};
 use tidegate_dataplane::{Egress, Port, PortConfig, custom_parts, parts};
 use tidegate_units::ConfigError;
 
-/// Builds a port from its parameters, or names the parameter that cannot be used.
+/// Makes a port by its parameters, or says which of them cannot be used.
 pub fn build(
     config: &PortConfig,
     marking: &mark::Config,
@@ -23,8 +23,8 @@ pub fn build(
     if config.can_pause {
         return Ok(under(config, marker, Gate::new(scheduler)));
     }
-    // The schedulers of most runs have code of their own for every scheme; a port with any other
-    // scheduler selects it again at every hook. `docs/cost.md` has the instructions of both.
+    // The schedulers of most runs are worth code of their own for every scheme; a port of any other
+    // chooses it again at every hook. `docs/cost.md` has the instructions of both.
     Ok(match scheduler {
         AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
         AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
@@ -32,7 +32,7 @@ pub fn build(
     })
 }
 
-/// Builds a port of a scheme from outside the library, or names the parameter that cannot be used.
+/// Makes a port of a scheme from outside the library, or says what cannot be used.
 pub fn build_custom(
     config: &PortConfig,
     factory: &dyn custom::Make,
@@ -46,24 +46,67 @@ pub fn build_custom(
     })
 }
 
-/// Builds a port of the scheme's own type.
-fn under<S: Scheduler + Send + 'static>(
-    config: &PortConfig,
-    marker: AnyMarker,
-    scheduler: S,
-) -> Box<dyn Egress> {
-    marker.typed(Under { config, scheduler })
+/// Wraps the ports of each scheme in a module of the scheme's own: the compiler translates modules
+/// apart, and a change to one scheme translates its ports only.
+macro_rules! ports {
+    ($($variant:ident($module:ident),)*) => {
+        $(mod $module {
+            own_port!(tidegate_dataplane::mark::$variant);
+        })*
+
+        /// Schemes that combine others.
+        mod any {
+            own_port!(tidegate_dataplane::mark::AnyMarker);
+        }
+
+        /// A port of the scheme's own type.
+        fn under<S: Scheduler + Send + 'static>(
+            config: &PortConfig,
+            marker: AnyMarker,
+            scheduler: S,
+        ) -> Box<dyn Egress> {
+            match marker {
+                $(AnyMarker::$variant(marker) => $module::port(config, marker, scheduler),)*
+                marker => any::port(config, marker, scheduler),
+            }
+        }
+    };
 }
 
-struct Under<'a, S> {
-    config: &'a PortConfig,
-    scheduler: S,
+/// A function that makes ports of this scheme.
+macro_rules! own_port {
+    ($scheme:ty) => {
+        use alloc::boxed::Box;
+
+        use tidegate_dataplane::egress::TypedPort;
+        use tidegate_dataplane::sched::Scheduler;
+        use tidegate_dataplane::{Egress, Port, PortConfig};
+
+        struct Own<S>(Port<$scheme, S>);
+
+        impl<S: Scheduler + Send + 'static> TypedPort for Own<S> {
+            type Marker = $scheme;
+            type Scheduler = S;
+
+            #[inline]
+            fn port(&self) -> &Port<$scheme, S> {
+                &self.0
+            }
+
+            #[inline]
+            fn port_mut(&mut self) -> &mut Port<$scheme, S> {
+                &mut self.0
+            }
+        }
+
+        pub(super) fn port<S: Scheduler + Send + 'static>(
+            config: &PortConfig,
+            marker: $scheme,
+            scheduler: S,
+        ) -> Box<dyn Egress> {
+            Box::new(Own(Port::new(config, marker, scheduler)))
+        }
+    };
 }
 
-impl<S: Scheduler + Send + 'static> WithMarker for Under<'_, S> {
-    type Output = Box<dyn Egress>;
-
-    fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output {
-        Box::new(Port::new(self.config, marker, self.scheduler))
-    }
-}
+tidegate_dataplane::for_each_scheme!(ports);

@@ -203,15 +203,6 @@ pub trait Marker {
     }
 }
 
-/// A function compiled for each scheme, see [`AnyMarker::typed`].
-pub trait WithMarker {
-    /// Its result.
-    type Output;
-
-    /// Calls the function with the scheme in its own type.
-    fn with<M: Marker + Send + 'static>(self, marker: M) -> Self::Output;
-}
-
 /// Declares, from one list, the enum of all schemes with its forwarding, the enum of their
 /// parameters, and the names of both in files and on the command line.
 macro_rules! schemes {
@@ -269,15 +260,12 @@ macro_rules! schemes {
             }
         }
 
-        impl AnyMarker {
-            /// Passes the scheme to `visitor` with its own type.
-            #[inline]
-            pub fn typed<V: WithMarker>(self, visitor: V) -> V::Output {
-                match self {
-                    Self::Or(pair) => visitor.with(pair),
-                    $(Self::$variant(scheme) => visitor.with(scheme),)*
-                }
-            }
+        /// Calls a macro with the list of all schemes, each as `Variant(module),`.
+        #[macro_export]
+        macro_rules! for_each_scheme {
+            ($call:ident) => {
+                $call! { $($variant($module),)* }
+            };
         }
 
         /// Calls the same expression with the scheme, of any type.

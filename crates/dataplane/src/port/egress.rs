@@ -154,14 +154,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         }
     }
 
-    /// Takes all departures that start no later than `until`.
-    #[inline(never)]
-    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
-        while self.is_due(until) {
-            self.send(buffer, served);
-        }
-    }
-
     /// Takes the next departure of a port that is not empty.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
@@ -182,7 +174,50 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 }
 
-impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<M, S> {
+/// A port of its own type, or a type that wraps one. The methods of [`Egress`] are compiled in the
+/// module of that type: wrappers in several modules are compiled, and compiled again, independently.
+pub trait TypedPort: Any + Send {
+    /// Its marking scheme.
+    type Marker: Marker;
+    /// Its scheduler.
+    type Scheduler: Scheduler;
+
+    /// The port.
+    fn port(&self) -> &Port<Self::Marker, Self::Scheduler>;
+
+    /// The port, to change.
+    fn port_mut(&mut self) -> &mut Port<Self::Marker, Self::Scheduler>;
+
+    /// Sends every packet whose departure starts no later than `until`.
+    #[doc(hidden)]
+    #[inline(never)]
+    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served)
+    where
+        Self: Sized,
+    {
+        let port = self.port_mut();
+        while port.is_due(until) {
+            port.send(buffer, served);
+        }
+    }
+}
+
+impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> TypedPort for Port<M, S> {
+    type Marker = M;
+    type Scheduler = S;
+
+    #[inline]
+    fn port(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn port_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl<P: TypedPort> Egress for P {
     fn serve(
         &mut self,
         offers: &[Offer],
@@ -193,21 +228,23 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         // The most common buffer has code of its own: selecting it again for every packet would
         // cost as much as the rest of its work.
         if let AnyBuffer::PerPort(all) = buffer
-            && let Some(mut own) = all.account(self.id.index())
+            && let Some(mut own) = all.account(self.port().id.index())
         {
+            let port = self.port_mut();
             for offer in offers {
-                self.take(offer, &mut own, served);
+                port.take(offer, &mut own, served);
             }
-            if self.is_due(until) {
+            if port.is_due(until) {
                 self.send_until(until, &mut own, served);
             }
         } else {
+            let port = self.port_mut();
             for offer in offers {
-                self.take(offer, buffer, served);
+                port.take(offer, buffer, served);
             }
             self.send_until(until, buffer, served);
         }
-        self.next_start()
+        self.port().next_start()
     }
 
     fn arrive(
@@ -219,68 +256,69 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         buffer: &mut AnyBuffer,
         out: &mut Vec<Departure>,
     ) -> Result<Accepted, DropReason> {
-        self.take_departures(now, buffer, out);
-        self.enqueue(id, pkt, queue, now, buffer)
+        let port = self.port_mut();
+        port.take_departures(now, buffer, out);
+        port.enqueue(id, pkt, queue, now, buffer)
     }
 
     fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
-        self.take_departures(until, buffer, out);
+        self.port_mut().take_departures(until, buffer, out);
     }
 
     fn next_start(&self) -> Option<Time> {
-        self.next_start()
+        self.port().next_start()
     }
 
     fn pause(&mut self, queues: QueueSet, now: Time) {
-        self.pause(queues, now);
+        self.port_mut().pause(queues, now);
     }
 
     fn bytes(&self) -> u32 {
-        self.bytes()
+        self.port().bytes()
     }
 
     fn packets(&self) -> u32 {
-        self.packets()
+        self.port().packets()
     }
 
     fn shares_queues(&self) -> bool {
-        self.marker.chooses_queues() || self.scheduler.is_merged()
+        self.port().marker.chooses_queues() || self.port().scheduler.is_merged()
     }
 
     fn waiting(&self) -> Vec<(PktId, QueueId)> {
-        self.waiting().collect()
+        self.port().waiting().collect()
     }
 
     fn queues(&self) -> u8 {
-        self.queues()
+        self.port().queues()
     }
 
     fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
-        self.queue_stats(queue)
+        self.port().queue_stats(queue)
     }
 
     fn stats(&self) -> &PortStats {
-        self.stats()
+        self.port().stats()
     }
 
     fn last_drop(&self) -> Option<QueueId> {
-        self.last_drop()
+        self.port().last_drop()
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
-        self.marker().threshold(queue)
+        self.port().marker().threshold(queue)
     }
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
-        self.marker().capacity(queue)
+        self.port().marker().capacity(queue)
     }
 
     fn active_flows(&self) -> Option<u32> {
-        self.marker().flows()
+        self.port().marker().flows()
     }
 
     fn ignores_pool_below(&self) -> u32 {
-        self.marker().ignores_pool_below()
+        self.port().marker().ignores_pool_below()
     }
 }
 
