@@ -1,7 +1,7 @@
-//! Ports of every scheme and scheduler, chosen by name when a port is made.
+//! Ports of every scheme and scheduler, chosen by name when a port is built.
 //!
-//! Each pair of types is a pipeline of its own to compile. All of them are compiled here, apart from
-//! the simulator that runs them: a change to the simulator compiles none of them again.
+//! Each pair of types is a pipeline that is compiled separately. All of them are compiled here,
+//! apart from the simulator that runs them: a change to the simulator recompiles none of them.
 #![no_std]
 
 extern crate alloc;
@@ -13,7 +13,7 @@ use tidegate_dataplane::sched::{self, AnyScheduler, Gate, Scheduler};
 use tidegate_dataplane::{Egress, Port, PortConfig, custom_parts, parts};
 use tidegate_units::ConfigError;
 
-/// Makes a port by its parameters, or says which of them cannot be used.
+/// Builds a port from its parameters, or names the parameter that cannot be used.
 pub fn build(
     config: &PortConfig,
     marking: &mark::Config,
@@ -23,8 +23,8 @@ pub fn build(
     if config.can_pause {
         return Ok(under(config, marker, Gate::new(scheduler)));
     }
-    // The schedulers of most runs are worth code of their own for every scheme; a port of any other
-    // chooses it again at every hook. `docs/cost.md` has the instructions of both.
+    // The schedulers of most runs have code of their own for every scheme; a port with any other
+    // scheduler selects it again at every hook. `docs/cost.md` has the instructions of both.
     Ok(match scheduler {
         AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
         AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
@@ -32,7 +32,7 @@ pub fn build(
     })
 }
 
-/// Makes a port of a scheme from outside the library, or says what cannot be used.
+/// Builds a port of a scheme from outside the library, or names the parameter that cannot be used.
 pub fn build_custom(
     config: &PortConfig,
     factory: &dyn custom::Make,
@@ -46,8 +46,8 @@ pub fn build_custom(
     })
 }
 
-/// Wraps the ports of each scheme in a module of the scheme's own: the compiler translates modules
-/// apart, and a change to one scheme translates its ports only.
+/// Wraps the ports of each scheme in a module of their own. The compiler translates modules
+/// independently, so a change to one scheme recompiles only its ports.
 macro_rules! ports {
     ($($variant:ident($module:ident),)*) => {
         $(mod $module {
@@ -59,7 +59,7 @@ macro_rules! ports {
             own_port!(tidegate_dataplane::mark::AnyMarker);
         }
 
-        /// A port of the scheme's own type.
+        /// Builds a port of the scheme's own type.
         fn under<S: Scheduler + Send + 'static>(
             config: &PortConfig,
             marker: AnyMarker,
@@ -73,7 +73,7 @@ macro_rules! ports {
     };
 }
 
-/// A function that makes ports of this scheme.
+/// Declares a port of one scheme and the function that builds it.
 macro_rules! own_port {
     ($scheme:ty) => {
         use alloc::boxed::Box;
