@@ -99,7 +99,7 @@ pub trait Discipline: Clone + Debug {
     ) {
     }
 
-    /// Whether ranked packets of this group may be served, in any group state.
+    /// Whether ranked packets of this group may be served, independent of the group served last.
     fn has_any_ranked(&self, _members: &Members) -> bool {
         false
     }

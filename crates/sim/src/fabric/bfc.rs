@@ -21,7 +21,7 @@ use crate::setup::Setup;
 pub(super) struct Bfc {
     /// By link: state of the port that sends on it.
     senders: Vec<Sender>,
-    /// By link: measures for packets that arrive over it.
+    /// By link: times by which packets that arrive over it are judged.
     hops: Vec<Hop>,
     /// By link: flagged packets that came over it, at the switch behind it.
     flagged: Vec<Flagged>,

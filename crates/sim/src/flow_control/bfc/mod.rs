@@ -77,7 +77,8 @@ impl Config {
         hashed.then_some(ids.min(u32::MAX.into()))
     }
 
-    /// Measures for packets that come over a link of this delay, without serialization.
+    /// Times by which BFC judges packets that come over a link of this delay. Serialization is not
+    /// included.
     pub(crate) fn hop(&self, delay: Span) -> Hop {
         let round_trip = delay * 2;
         Hop { round_trip, sticky: self.sticky.of_span(round_trip) }
