@@ -12,10 +12,10 @@ use tidegate_sim::setup::{
 };
 use tidegate_sim::topology::{leaf_spine, star};
 use tidegate_sim::{Ecmp, Flow, Network};
+use tidegate_transport::cc::{self, dctcp};
 use tidegate_transport::config::{
     Avoidance, Config, Credit, Echo, Ect, Growth, IdleRestart, SynLoss,
 };
-use tidegate_transport::window::{self, dctcp};
 use tidegate_units::{ByteTime, Bytes, ConfigError, Settings, Size};
 
 use crate::flows::Racks;
@@ -27,7 +27,7 @@ pub(crate) const HEADERS: u16 = 40;
 /// The whole setup for these flows, and the spine of each; empty for any.
 pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Result<Setup, String> {
     let stack =
-        Stack { config: stack(options)?, rule: window::Config::Dctcp(window_rule(options)?) };
+        Stack { config: stack(options)?, cc: cc::Config::Dctcp(congestion_control(options)?) };
     let mut stop = Stop::default();
     if let Some(at) = options.time("time-limit-s")? {
         stop.at = at;
@@ -175,7 +175,7 @@ fn stack(options: &Options) -> Result<Config, String> {
     Ok(config)
 }
 
-fn window_rule(options: &Options) -> Result<dctcp::Config, String> {
+fn congestion_control(options: &Options) -> Result<dctcp::Config, String> {
     let mut config = dctcp::Config::profile("ns3").expect("there is such a profile");
     change(options, "window", &mut config)?;
     Ok(config)

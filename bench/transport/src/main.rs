@@ -16,7 +16,7 @@ const USAGE: &str = "usage: bench-transport [--json]
 
 const FOOTER: &str = "\
 a data segment: polled at the sender, taken in by the receiver, its ACK polled there and taken in
-window of 64 segments of 1460 B, the rule's own echo rule at the receiver, default settings otherwise
+window of 64 segments of 1460 B, the congestion control's own echo rule at the receiver, default settings otherwise
 marked: every eighth segment arrives marked
 instructions: callgrind, difference of two runs; ns: best of 5 runs
 both without the harness: the same loop around no endpoints, measured alike, is subtracted";
@@ -82,7 +82,7 @@ fn print_table(rows: &[Row]) {
     for row in rows {
         println!(
             "| {} | {} | {} | {:.1} | {:.1} | ≤ {TARGET} | {} |",
-            row.case.rule.unwrap_or("–"),
+            row.case.cc.unwrap_or("–"),
             row.case.per_ack,
             if row.case.marking { "some" } else { "none" },
             row.cost.instructions,
@@ -101,7 +101,7 @@ fn print_json(rows: &[Row]) {
                 "  {{\"rule\": \"{}\", \"segments_per_ack\": {}, \"marking\": {}, \
                  \"instructions\": {:.1}, \"ns\": {:.1}, \"target\": {TARGET}, \
                  \"verdict\": \"{}\"}}",
-                row.case.rule.unwrap_or("nothing"),
+                row.case.cc.unwrap_or("nothing"),
                 row.case.per_ack,
                 row.case.marking,
                 row.cost.instructions,

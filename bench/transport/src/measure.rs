@@ -30,7 +30,7 @@ pub(crate) fn cost(case: Case) -> Result<Cost, String> {
 /// A case as words on the command line.
 pub(crate) fn words(case: Case) -> [String; 3] {
     [
-        case.rule.unwrap_or("nothing").to_owned(),
+        case.cc.unwrap_or("nothing").to_owned(),
         case.per_ack.to_string(),
         u8::from(case.marking).to_string(),
     ]

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use tidegate_transport::{Config, Endpoint, Segment, Seq, window};
+use tidegate_transport::{Config, Endpoint, Segment, Seq, cc};
 use tidegate_units::{Ecn, Span, Time};
 
 /// The largest window, in segments.
@@ -41,9 +41,9 @@ impl InFlight {
 }
 
 /// Moves `segments` segments from one endpoint to another.
-pub(crate) fn segments(config: &Config, rule: &window::Config, segments: u32, marking: bool) {
+pub(crate) fn segments(config: &Config, cc: &cc::Config, segments: u32, marking: bool) {
     let new =
-        || Endpoint::established(config, rule, Seq(0), Seq(0)).expect("the settings can be used");
+        || Endpoint::established(config, cc, Seq(0), Seq(0)).expect("the settings can be used");
     let (mut client, mut server) = (new(), new());
     client.write(u64::from(config.mss) << 32, Time::ZERO);
     segment_loop(

@@ -16,11 +16,11 @@ const volatile struct rule_params params SEC(".rodata.params") = {
 	.abc = 255,
 };
 
-#include "window_rule.h"
+#include "congestion_control.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops tg_ecn_star = {
-	WINDOW_RULE_HOOKS,
+	CONGESTION_CONTROL_HOOKS,
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.name = "tg_ecn_star",
 };

@@ -20,11 +20,11 @@ const volatile struct rule_params params SEC(".rodata.params") = {
 	.abc = 2,
 };
 
-#include "window_rule.h"
+#include "congestion_control.h"
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops tg_odctcp_snd_e = {
-	WINDOW_RULE_HOOKS,
+	CONGESTION_CONTROL_HOOKS,
 	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
 	.name = "tg_odctcp_snd_e",
 };

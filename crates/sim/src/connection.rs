@@ -257,12 +257,12 @@ impl Ends {
                 let theirs = Seq((numbers >> 32) as u32);
                 Self::Tcp(match opening {
                     Opening::Handshake => [
-                        Endpoint::connect(&source.config, &source.rule, ours)?,
-                        Endpoint::listen(&sink.config, &sink.rule, theirs)?,
+                        Endpoint::connect(&source.config, &source.cc, ours)?,
+                        Endpoint::listen(&sink.config, &sink.cc, theirs)?,
                     ],
                     Opening::Persistent | Opening::Ready => Endpoint::established_pair([
-                        (&source.config, &source.rule, ours),
-                        (&sink.config, &sink.rule, theirs),
+                        (&source.config, &source.cc, ours),
+                        (&sink.config, &sink.cc, theirs),
                     ])?,
                 })
             }

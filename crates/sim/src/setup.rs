@@ -7,7 +7,7 @@ use tidegate_dataplane::mark::{self, custom};
 use tidegate_dataplane::{NonEct, buffer, sched};
 use tidegate_transport::config::{Qdisc, Reader};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{pias, window};
+use tidegate_transport::{cc, pias};
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
@@ -116,7 +116,7 @@ pub struct Stack {
     /// Everything but the window.
     pub config: tidegate_transport::Config,
     /// The window's rule.
-    pub rule: window::Config,
+    pub cc: cc::Config,
 }
 
 /// Bytes that a packet counts in queues and on wires.
@@ -322,7 +322,7 @@ impl Setup {
         marking.set("threshold", "65pkts").expect(known);
         let stack = Stack {
             config: tidegate_transport::Config::profile("tcn-sim").expect(known),
-            rule: window::Config::named("dctcp").expect(known),
+            cc: cc::Config::named("dctcp").expect(known),
         };
         let mut setup = Self {
             network,

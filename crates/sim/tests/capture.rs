@@ -14,7 +14,7 @@ use tidegate_sim::setup::{Opening, Stack, Transport};
 use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
-use tidegate_transport::{Config, window};
+use tidegate_transport::{Config, cc};
 use tidegate_units::{Rate, Span, Time};
 
 /// Six hosts send to a seventh through a port that marks and, with its small buffer, drops.
@@ -41,7 +41,7 @@ fn incast() -> Setup {
     setup.switch.buffer.set("limit", "48KB").unwrap();
     let stack = Stack {
         config: Config::profile("tcn-testbed").unwrap(),
-        rule: window::Config::named("dctcp").unwrap(),
+        cc: cc::Config::named("dctcp").unwrap(),
     };
     setup.set_tcp(&stack);
     setup.opening = Opening::Handshake;

@@ -269,7 +269,7 @@ fn both_engines_agree_on_random_setups() {
         for transport in &setup.transports {
             see(match transport {
                 Transport::Dcqcn(_) => "dcqcn",
-                Transport::Tcp(tcp) => tcp.source.rule.name(),
+                Transport::Tcp(tcp) => tcp.source.cc.name(),
             });
         }
         see(match fast.end {
@@ -339,7 +339,7 @@ fn both_engines_agree_on_random_setups() {
     ]);
     expected.extend(tidegate_dataplane::sched::Config::NAMES);
     expected.extend(tidegate_dataplane::buffer::Config::NAMES);
-    expected.extend(tidegate_transport::window::Config::NAMES);
+    expected.extend(tidegate_transport::cc::Config::NAMES);
     for name in expected {
         assert!(seen.contains_key(name), "no case with {name}: {seen:?}");
     }

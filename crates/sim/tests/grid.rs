@@ -98,15 +98,15 @@ fn grid() -> Vec<(String, Setup)> {
         let switch = ports("tcn threshold=30us", scheduler, "per-queue limit=60KB");
         grid.push((format!("scheduler-{name}"), with_ports(switch)));
     }
-    for (profile, rule) in [
+    for (profile, cc) in [
         ("rfc", "dctcp"),
         ("tcn-sim", "ecn-star"),
         ("odctcp-testbed", "odctcp"),
         ("rfc", "rfc3168"),
         ("rfc", "reno"),
     ] {
-        let name = format!("transport-{profile}-{rule}");
-        grid.push((name, with_transport(tcp(stack(profile, rule)))));
+        let name = format!("transport-{profile}-{cc}");
+        grid.push((name, with_transport(tcp(stack(profile, cc)))));
     }
     let lossless = Setup {
         nic: Some(ports("none", "fifo", "unlimited")),

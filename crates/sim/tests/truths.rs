@@ -10,7 +10,7 @@ use tidegate_sim::setup::{Accounting, Stop, Transport};
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star as star_topology};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, Network, Outcome, Routes, Setup};
-use tidegate_transport::window;
+use tidegate_transport::cc;
 use tidegate_units::{Rate, Size, Span, Time};
 
 /// Bytes carried by the link of each of the first hosts between two moments.
@@ -132,9 +132,9 @@ fn a_lone_ping_takes_the_time_of_its_frames() {
 /// Mean and longest queue of 8 senders to one receiver at 10 Gb/s, in packets, including the
 /// remaining half of the packet on the wire on average.
 fn queue_of_eight(profile: &str) -> (f64, f64) {
-    let rule = window::dctcp::Config::profile(profile).expect("the profile is known");
+    let cc = cc::dctcp::Config::profile(profile).expect("the profile is known");
     let mut host = stack("tcn-micro", "dctcp");
-    host.rule = window::Config::Dctcp(rule);
+    host.cc = cc::Config::Dctcp(cc);
     let flows = (0..8).map(|src| flow(Time::ZERO, src, 8, Flow::ENDLESS));
     let setup = Setup {
         transports: vec![tcp(host)],

@@ -10,7 +10,7 @@ use std::process::Command;
 use tidegate_sim::trace::pcapng::{Capture, Payload};
 use tidegate_sim::trace::wire::{Body, Echo, EchoKind, PacketView, class_selector};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Config, Endpoint, Flags, Range, SackBlocks, Segment, Seq, State, window};
+use tidegate_transport::{Config, Endpoint, Flags, Range, SackBlocks, Segment, Seq, State, cc};
 use tidegate_units::{Ecn, Rng, Span, Time};
 
 const CLIENT: u32 = 1;
@@ -215,10 +215,10 @@ fn transfer(seed: u64) -> Vec<(u32, Segment)> {
     const DELAY: Span = Span::from_us(20);
     let mut rng = Rng::new(seed, 0);
     let config = Config::default();
-    let rule = window::Config::named("dctcp").unwrap();
+    let cc = cc::Config::named("dctcp").unwrap();
     let mut now = Time::ZERO;
-    let mut client = Endpoint::connect(&config, &rule, Seq(u32::MAX - 100_000)).unwrap();
-    let mut server = Endpoint::listen(&config, &rule, Seq(9)).unwrap();
+    let mut client = Endpoint::connect(&config, &cc, Seq(u32::MAX - 100_000)).unwrap();
+    let mut server = Endpoint::listen(&config, &cc, Seq(9)).unwrap();
     client.write(1_500_000, now);
     let mut sent = Vec::new();
     // Arrivals in order, because the delay is the same for all.

@@ -172,10 +172,10 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     let [Transport::Tcp(tcp)] = setup.transports.as_slice() else {
         return Err(only("transport", "one TCP for all hosts"));
     };
-    let Stack { config, rule } = &tcp.source;
-    let Some((wanted, ecn)) = candidates(rule.name(), config.echo) else {
+    let Stack { config, cc } = &tcp.source;
+    let Some((wanted, ecn)) = candidates(cc.name(), config.echo) else {
         let allowed = "dctcp, odctcp, ecn-star, rfc3168 and reno";
-        return Err(only("transport.rule", allowed));
+        return Err(only("transport.cc", allowed));
     };
     let available = testbed::available();
     let is_there = |name: &&&str| available.iter().any(|there| there == **name);
@@ -199,9 +199,9 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
 
 /// The kernel's congestion controls for a rule, the best first, and whether they use ECN. Those
 /// that begin with `tg_` are there once `tidegate host` has loaded them.
-fn candidates(rule: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
+fn candidates(cc: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
     let echoes_as_odctcp = matches!(echo, Echo::Odctcp | Echo::OdctcpInverted);
-    Some(match rule {
+    Some(match cc {
         "dctcp" => (&["tg_dctcp", "dctcp"], true),
         "odctcp" => (&["tg_odctcp_snd"], true),
         "ecn-star" => (&["tg_ecn_star", "reno"], true),
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn rules_have_their_own_congestion_control_where_it_is_loaded() {
-        let first = |rule, echo| candidates(rule, echo).map(|(names, ecn)| (names[0], ecn));
+        let first = |cc, echo| candidates(cc, echo).map(|(names, ecn)| (names[0], ecn));
         assert_eq!(first("dctcp", Echo::Dctcp), Some(("tg_dctcp", true)));
         assert_eq!(first("odctcp", Echo::Rfc3168), Some(("tg_odctcp_snd", true)));
         assert_eq!(first("ecn-star", Echo::Rfc3168), Some(("tg_ecn_star", true)));
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(first("reno", Echo::Rfc3168), Some(("reno", false)));
         assert_eq!(first("dcqcn", Echo::Rfc3168), None);
         // Without anything loaded there is the kernel's own, if it has one.
-        let last = |rule| candidates(rule, Echo::Rfc3168).and_then(|(names, _)| names.last());
+        let last = |cc| candidates(cc, Echo::Rfc3168).and_then(|(names, _)| names.last());
         assert_eq!((last("dctcp"), last("ecn-star")), (Some(&"dctcp"), Some(&"reno")));
     }
 }

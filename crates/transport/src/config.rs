@@ -2,7 +2,7 @@
 //!
 //! Defaults are those of the standards. [`Config::profile`] gives the settings of the experiments
 //! whose stacks are documented. The reaction to marks is chosen apart from these settings, by
-//! [`window::Config`](crate::window::Config).
+//! [`cc::Config`](crate::cc::Config).
 
 use tidegate_units::{Bytes, ConfigError, Size, Span, choices, settings};
 
@@ -12,7 +12,7 @@ choices! {
     pub enum Ect {
         /// Always.
         Always = "always",
-        /// As the window rule wants: DCTCP and ODCTCP yes, the others no.
+        /// As the congestion control wants: DCTCP and ODCTCP yes, the others no.
         ByRule = "by-rule",
         /// Never.
         Never = "never",
@@ -46,7 +46,7 @@ choices! {
 }
 
 choices! {
-    /// How the receiver echoes marks, whatever the sender's window rule.
+    /// How the receiver echoes marks, whatever the sender's congestion control.
     #[non_exhaustive]
     pub enum Echo {
         /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. Every change of CE is acknowledged at
@@ -298,7 +298,7 @@ settings! {
         /// `tcp_limit_output_bytes`).
         pub limit_output: Bytes = Bytes::from_kib(1024),
 
-        /// Negotiate ECN, if the window rule or the echo rule uses it.
+        /// Negotiate ECN, if the congestion control or the echo rule uses it.
         pub ecn: bool = true,
         /// Whether a SYN asks for ECN. If not, ECN is agreed to when the peer asks (as `tcp_ecn =
         /// 2` of Linux), and not used otherwise.

@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 //!
-//! An [`Endpoint`] is one end of a connection. What it does about marks and losses is one file per
-//! rule in [`window`]; [`rate`] has DCQCN, which counts no window, and [`pias`] the tags of
-//! senders.
+//! An [`Endpoint`] is one end of a connection. Each congestion control is one file in [`cc`].
+//! [`rate`] has DCQCN, which has no window, and [`pias`] the tags of senders.
 #![no_std]
 
 extern crate alloc;
 
+pub mod cc;
 pub mod config;
 mod endpoint;
 mod lazy_deque;
@@ -24,7 +24,6 @@ mod sender;
 mod seq;
 mod stats;
 mod timer;
-pub mod window;
 
 pub use config::Config;
 pub use endpoint::{Endpoint, MessagePosition, State};

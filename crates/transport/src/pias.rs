@@ -18,11 +18,11 @@
 //!
 //! ```
 //! use tidegate_transport::pias::{Pias, Profile};
-//! use tidegate_transport::{Config, Endpoint, Seq, window};
+//! use tidegate_transport::{Config, Endpoint, Seq, cc};
 //! use tidegate_units::Time;
 //!
-//! let rule = window::Config::named("dctcp").unwrap();
-//! let mut endpoint = Endpoint::established(&Config::default(), &rule, Seq(0), Seq(0)).unwrap();
+//! let cc = cc::Config::named("dctcp").unwrap();
+//! let mut endpoint = Endpoint::established(&Config::default(), &cc, Seq(0), Seq(0)).unwrap();
 //! let mut pias = Pias::new(&Profile::Ns2.config()).unwrap();
 //! let now = Time::ZERO;
 //! pias.on_write(endpoint.written(), endpoint.written() - endpoint.acked(), now);

@@ -8,7 +8,7 @@ use crate::config::{
 };
 
 choices! {
-    /// A published stack. The window rule is not part of it.
+    /// A published stack. The congestion control is not part of it.
     ///
     /// Both testbeds of Linux delay every ACK by the plain rule, up to 40 ms: a sender whose last
     /// segment waits alone then runs into its own timeout of 10 ms.

@@ -9,7 +9,7 @@ use tidegate_units::{Ecn, Rate, Rng, Span, Time};
 
 use crate::config::Config;
 use crate::seq::Seq;
-use crate::{Endpoint, Segment, window};
+use crate::{Endpoint, Segment, cc};
 
 /// Which end of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,8 +102,8 @@ pub(crate) struct Network {
 impl Network {
     /// A client that connects and a server that listens.
     pub(crate) fn new(
-        client: (&Config, &window::Config),
-        server: (&Config, &window::Config),
+        client: (&Config, &cc::Config),
+        server: (&Config, &cc::Config),
         seed: u64,
     ) -> Self {
         let mut rng = Rng::new(seed, 7);

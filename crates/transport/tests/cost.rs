@@ -1,7 +1,7 @@
 //! Guard rails: memory per connection, and no allocation per segment once warm.
 
 use tidegate_harness::allocation::{self, Counting};
-use tidegate_transport::{Config, Endpoint, Seq, window};
+use tidegate_transport::{Config, Endpoint, Seq, cc};
 use tidegate_units::{Size, Span, Time};
 
 #[global_allocator]
@@ -45,12 +45,12 @@ fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
         max_window: Some(Size::Packets(64)),
         ..Config::default()
     };
-    for name in window::Config::NAMES {
-        let rule = window::Config::named(name).expect("a rule of the list");
-        let mut client = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
-        let mut server = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
+    for name in cc::Config::NAMES {
+        let cc = cc::Config::named(name).expect("a rule of the list");
+        let mut client = Endpoint::established(&config, &cc, Seq(0), Seq(0)).expect("defaults");
+        let mut server = Endpoint::established(&config, &cc, Seq(0), Seq(0)).expect("defaults");
         let before = allocation::count();
-        let mut fresh = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
+        let mut fresh = Endpoint::established(&config, &cc, Seq(0), Seq(0)).expect("defaults");
         fresh.write(1, Time::ZERO);
         let made = allocation::count() - before;
         assert_eq!(made, 0, "{name}: nothing is on the heap yet");

@@ -1,7 +1,7 @@
 //! PIAS on the segments of real connections.
 
 use tidegate_transport::pias::{Pias, Profile};
-use tidegate_transport::{Config, Endpoint, Segment, Seq, window};
+use tidegate_transport::{Config, Endpoint, Segment, Seq, cc};
 use tidegate_units::{Span, Time};
 
 struct Host {
@@ -14,7 +14,7 @@ struct Host {
 impl Host {
     fn new(profile: Profile, own: Seq, peer: Seq) -> Self {
         let config = Config::default();
-        let rule = window::Config::named("reno").expect("reno is a rule");
+        let rule = cc::Config::named("reno").expect("reno is a rule");
         Self {
             endpoint: Endpoint::established(&config, &rule, own, peer)
                 .expect("the defaults can be used"),

@@ -175,7 +175,8 @@ fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Val
         }
     }
     let properties = tables.iter().filter_map(|table| table["properties"].as_object());
-    let all: Vec<_> = properties.flatten().collect();
+    let is_current = |(_, schema): &(&String, &Value)| schema["deprecated"] != true;
+    let all: Vec<_> = properties.flatten().filter(is_current).collect();
     (!all.is_empty()).then_some(all)
 }
 

@@ -5,11 +5,11 @@ use tidegate_host::algorithm::Algorithm;
 use tidegate_host::event::{Flags, Kind};
 use tidegate_host::kernel::replay::{Replay, Step};
 use tidegate_transport::Seq;
-use tidegate_transport::config::{Avoidance, Credit, SlowStart};
-use tidegate_transport::window::{
-    AckKind, Acked, CwndParams, Dctcp, EcnStar, Flight, Phase, Reaction, Restart, Start, Timeout,
-    WindowRule, dctcp, ecn_star,
+use tidegate_transport::cc::{
+    AckKind, Acked, CongestionControl, CwndParams, Dctcp, EcnStar, Flight, Phase, Reaction,
+    Restart, Start, Timeout, dctcp, ecn_star,
 };
+use tidegate_transport::config::{Avoidance, Credit, SlowStart};
 use tidegate_units::{Ratio, Rng, Setting};
 
 pub(crate) const MSS: u32 = 1448;
@@ -29,9 +29,9 @@ pub(crate) fn params(mss: u32, abc: u8, slow_start: SlowStart) -> CwndParams {
 }
 
 /// α in 1/1024.
-pub(crate) fn alpha(rule: &impl WindowRule) -> u32 {
+pub(crate) fn alpha(cc: &impl CongestionControl) -> u32 {
     // Fits: at most 1024.
-    rule.alpha().map_or(0, |alpha| alpha.of(1024) as u32)
+    cc.alpha().map_or(0, |alpha| alpha.of(1024) as u32)
 }
 
 /// A connection of which random things are made up.
@@ -111,10 +111,10 @@ impl Trace {
 }
 
 /// Takes a step with a rule of `tidegate-transport`. Says whether it reduced the window for a mark.
-pub(crate) fn follow(rule: &mut impl WindowRule, step: &Step) -> bool {
+pub(crate) fn follow(cc: &mut impl CongestionControl, step: &Step) -> bool {
     let flight = Flight { bytes: step.bytes, una: Seq(step.ack), sent: Seq(step.sent) };
     match step.kind {
-        Kind::Begin => rule.begin(&Start {
+        Kind::Begin => cc.begin(&Start {
             mss: step.mss,
             initial: step.bytes,
             max: 1 << 30,
@@ -133,28 +133,28 @@ pub(crate) fn follow(rule: &mut impl WindowRule, step: &Step) -> bool {
                 phase: if has(Flags::IN_RECOVERY) { Phase::FastRecovery } else { Phase::Open },
                 may_grow: has(Flags::MAY_GROW),
             };
-            return rule.on_ack(&acked) != Reaction::None;
+            return cc.on_ack(&acked) != Reaction::None;
         }
-        Kind::Loss => rule.on_loss(&flight),
-        Kind::Recovered => rule.on_recovered(Seq(step.ack)),
+        Kind::Loss => cc.on_loss(&flight),
+        Kind::Recovered => cc.on_recovered(Seq(step.ack)),
         Kind::Timeout => {
             let is_repeated = step.flags.has(Flags::REPEATED);
             let timeout = if is_repeated { Timeout::Repeated } else { Timeout::First };
-            rule.on_timeout(&flight, timeout);
+            cc.on_timeout(&flight, timeout);
         }
-        Kind::Idle => rule.on_idle(Restart::AtMostInitial, Seq(step.sent)),
+        Kind::Idle => cc.on_idle(Restart::AtMostInitial, Seq(step.sent)),
         Kind::Sample | Kind::Cut | Kind::End | Kind::Resync => {}
     }
     false
 }
 
 /// Both rules on the same random traces.
-fn compare<R: WindowRule>(algorithm: &Algorithm, mut make: impl FnMut() -> R) {
+fn compare<R: CongestionControl>(algorithm: &Algorithm, mut make: impl FnMut() -> R) {
     let replay = Replay::new(algorithm).unwrap();
     let mut cuts = 0;
     for seed in 0..4 {
         let mut trace = Trace::new(seed);
-        let mut rule = make();
+        let mut cc = make();
         let begin = Step {
             kind: Kind::Begin,
             ack: trace.una,
@@ -166,9 +166,9 @@ fn compare<R: WindowRule>(algorithm: &Algorithm, mut make: impl FnMut() -> R) {
         let mut step = begin;
         for number in 0..5_000 {
             let kernel = replay.step(&step).unwrap();
-            let is_reduced = follow(&mut rule, &step);
+            let is_reduced = follow(&mut cc, &step);
             cuts += u32::from(is_reduced);
-            let ours = (is_reduced.into(), rule.window(), rule.ssthresh(), alpha(&rule));
+            let ours = (is_reduced.into(), cc.window(), cc.ssthresh(), alpha(&cc));
             let theirs = (kernel.reduced, kernel.window, kernel.ssthresh, kernel.alpha);
             assert_eq!(theirs, ours, "seed {seed}, step {number}: {step:?}");
             step = trace.step();
@@ -240,7 +240,7 @@ pub(crate) fn dctcp_is_the_rule_of_transport_step_by_step() {
 
 fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
     let replay = Replay::new(algorithm).unwrap();
-    let mut rule = Dctcp::new(config, &params(MSS, 255, SlowStart::Below)).unwrap();
+    let mut cc = Dctcp::new(config, &params(MSS, 255, SlowStart::Below)).unwrap();
     let mut trace = Trace::new(7);
     let mut step =
         Step { kind: Kind::Begin, sent: trace.nxt, mss: MSS, window: 10, ..Step::default() };
@@ -249,9 +249,9 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
         let kernel = replay.step(&step).unwrap();
         let packets = step.window;
         let is_reduced = if step.kind == Kind::Begin {
-            follow(&mut rule, &Step { bytes: INITIAL, ..step })
+            follow(&mut cc, &Step { bytes: INITIAL, ..step })
         } else {
-            rule.cwnd_mut().cut_to(packets * MSS, u32::MAX);
+            cc.cwnd_mut().cut_to(packets * MSS, u32::MAX);
             let advances = step.flags.has(Flags::MAY_GROW);
             let acked = Acked {
                 ack: Seq(step.ack),
@@ -264,14 +264,14 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
                 phase: Phase::Open,
                 may_grow: false,
             };
-            rule.on_ack(&acked) != Reaction::None
+            cc.on_ack(&acked) != Reaction::None
         };
-        assert_eq!(kernel.alpha, alpha(&rule), "step {number}: {step:?}");
+        assert_eq!(kernel.alpha, alpha(&cc), "step {number}: {step:?}");
         if is_reduced {
-            assert_eq!(kernel.ssthresh * MSS, rule.ssthresh(), "step {number}: {step:?}");
+            assert_eq!(kernel.ssthresh * MSS, cc.ssthresh(), "step {number}: {step:?}");
             cuts += 1;
         } else if step.kind == Kind::Ack {
-            let mut lost = rule.clone();
+            let mut lost = cc.clone();
             lost.on_loss(&Flight {
                 bytes: packets * MSS,
                 una: Seq(step.ack),

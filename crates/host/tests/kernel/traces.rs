@@ -16,10 +16,11 @@ use serde_json::Value;
 use tidegate_host::event::{Flags, Kind};
 use tidegate_host::kernel::replay::Step;
 use tidegate_transport::Seq;
-use tidegate_transport::config::SlowStart;
-use tidegate_transport::window::{
-    AckKind, Acked, Dctcp, EcnStar, Odctcp, Phase, Reaction, WindowRule, dctcp, ecn_star, odctcp,
+use tidegate_transport::cc::{
+    AckKind, Acked, CongestionControl, Dctcp, EcnStar, Odctcp, Phase, Reaction, dctcp, ecn_star,
+    odctcp,
 };
+use tidegate_transport::config::SlowStart;
 
 use super::bed::Bed;
 use super::program::{Loaded, command};
@@ -164,24 +165,24 @@ struct Seen {
 }
 
 /// Follows recorded connections with a rule: the same after every step.
-fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) -> Seen {
+fn check<R: CongestionControl>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) -> Seen {
     let mut seen = Seen::default();
     for steps in connections {
-        let mut rule = make(steps[0].step.mss);
+        let mut cc = make(steps[0].step.mss);
         for (number, Recorded { step, .. }) in steps.iter().enumerate() {
             if step.kind == Kind::Resync {
-                rule.cwnd_mut().cut_to(step.window, step.ssthresh);
+                cc.cwnd_mut().cut_to(step.window, step.ssthresh);
             }
-            let before = alpha(&rule);
-            let is_reduced = follow(&mut rule, step);
+            let before = alpha(&cc);
+            let is_reduced = follow(&mut cc, step);
             match step.kind {
                 Kind::Ack => seen.acks += 1,
                 Kind::Loss => seen.losses += 1,
-                Kind::Idle => seen.idle.push((before, alpha(&rule))),
+                Kind::Idle => seen.idle.push((before, alpha(&cc))),
                 _ => {}
             }
             seen.cuts += u32::from(is_reduced);
-            let ours = (is_reduced.into(), rule.window(), rule.ssthresh(), alpha(&rule));
+            let ours = (is_reduced.into(), cc.window(), cc.ssthresh(), alpha(&cc));
             let theirs = (step.reduced, step.window, step.ssthresh, step.alpha);
             assert_eq!(theirs, ours, "step {number} of {}: {step:?}", steps.len());
         }
@@ -190,7 +191,7 @@ fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) 
 }
 
 /// With marks and with losses.
-fn check_both<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
+fn check_both<R: CongestionControl>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
     let seen = check(connections, make);
     assert!(seen.acks > 300 && seen.cuts > 10 && seen.losses > 0, "{seen:?}");
 }
@@ -274,7 +275,7 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
     let (mut acks, mut cuts, mut losses) = (0, 0, 0);
     for steps in &connections {
         let mss = steps[0].step.mss;
-        let mut rule = Dctcp::new(&config, &params(mss, 255, SlowStart::Below)).unwrap();
+        let mut cc = Dctcp::new(&config, &params(mss, 255, SlowStart::Below)).unwrap();
         // What a mark must have cut, at the ACK before.
         let mut due = None;
         let mut in_recovery = false;
@@ -292,9 +293,9 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
                     let next = steps.get(number + 1);
                     let next = next.filter(|next| next.step.kind == Kind::Cut);
                     let cwnd = next.map_or(*cwnd, |next| next.cwnd);
-                    rule.cwnd_mut().cut_to(cwnd * mss, u32::MAX);
+                    cc.cwnd_mut().cut_to(cwnd * mss, u32::MAX);
                     let advances = step.flags.has(Flags::MAY_GROW);
-                    let is_reduced = rule.on_ack(&Acked {
+                    let is_reduced = cc.on_ack(&Acked {
                         ack: Seq(step.ack),
                         sent: Seq(step.sent),
                         bytes: if advances { step.bytes * mss } else { 0 },
@@ -305,7 +306,7 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
                         phase: if in_recovery { Phase::FastRecovery } else { Phase::Open },
                         may_grow: false,
                     });
-                    due = (is_reduced != Reaction::None).then(|| rule.ssthresh());
+                    due = (is_reduced != Reaction::None).then(|| cc.ssthresh());
                     acks += 1;
                 }
                 Kind::Loss | Kind::Timeout => {
@@ -317,11 +318,11 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
                     assert_eq!(step.ssthresh, half, "{}", place());
                 }
                 Kind::Begin => {
-                    follow(&mut rule, step);
+                    follow(&mut cc, step);
                 }
                 _ => {}
             }
-            assert_eq!(step.alpha, alpha(&rule), "{}", place());
+            assert_eq!(step.alpha, alpha(&cc), "{}", place());
             if in_recovery {
                 break;
             }

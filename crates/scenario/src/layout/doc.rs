@@ -27,7 +27,7 @@ impl Section {
             Self::Probe => "[[probe]]",
             Self::Receiver => "[transport.receiver]",
             Self::Root => "At the top",
-            Self::Rule => "[transport.rule]",
+            Self::CongestionControl => "[transport.cc]",
             Self::Scheduler => "[switch.scheduler]",
             Self::Series => "[observe.series]",
             Self::Switch => "[switch]",
@@ -81,7 +81,10 @@ impl Section {
             Self::Probe => "Pings from one host to another, which measure the round trip.",
             Self::Receiver => RECEIVER,
             Self::Root => "Keys before the first header, and the sections below.",
-            Self::Rule => "How the window of a sender answers marks and losses.",
+            Self::CongestionControl => {
+                "Congestion control of the sender: how its window answers marks, losses and delay. \
+                `rule` is the old name of the table and still accepted."
+            }
             Self::Scheduler => {
                 "Which packet leaves next, and how many queues there are. \
                 [More on schedulers](../schedulers.md)."
@@ -113,7 +116,7 @@ impl Section {
                 let page = self.about(kind)?.page;
                 Some(format!("[What it does, and how to choose its settings](../{page})."))
             }
-            (Self::FlowControl | Self::Rule, kind) => {
+            (Self::CongestionControl | Self::FlowControl, kind) => {
                 let page = self.about(kind)?.page;
                 Some(format!("[What it does](../{page})."))
             }
@@ -197,8 +200,8 @@ pub(super) const QUEUES: &str =
     "Ports whose queues are sampled, as `ports`; `leaf0>host3:1` is queue 1 alone.";
 pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All that is left out is as the \
     sender has it.";
-pub(super) const RECEIVER_RULE: &str =
-    "The window of the receiver's side, for data that it would send.";
+pub(super) const RECEIVER_CC: &str =
+    "Congestion control of the receiver's side, for data that it would send.";
 pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
                                    seed. If it is left out, and `--baseline` too, nothing is.";
 
@@ -214,3 +217,4 @@ pub(super) const STORM: &str = "How long PFC may pause a class of a link at a st
 pub(super) const TRACE: &str = "A flow, by its number in order of start, of which every segment and ACK is written down, or `none`. The flow and the queues on its way are sampled too.";
 pub(super) const TAGGING: &str =
     "PIAS tags, which choose the first queues; `none` for queues by service alone.";
+pub(super) const TRANSPORT_CC: &str = "Congestion control of the sender.";

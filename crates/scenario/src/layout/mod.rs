@@ -18,14 +18,15 @@ use tidegate_sim::setup::{HostDelay, HostReceive, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{pias, window};
+use tidegate_transport::{cc, pias};
 use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
+use crate::text::document::now;
 use doc::{
     ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOW_PORTS, FLOWS,
     GROUP, HOSTS_DOC, IDEAL, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC,
-    NON_ECT, OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS,
-    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, THREADS, TRACE,
+    NON_ECT, OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_CC, RUNS,
+    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, THREADS, TRACE, TRANSPORT_CC,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -34,6 +35,7 @@ use key::{needed, number, optional_table, profile_key, selection, setting, table
 pub(crate) enum Section {
     Accounting,
     Buffer,
+    CongestionControl,
     /// Of a file for a live switch, as the three that are called so: what only the switch itself
     /// has is added by whoever reads it.
     Dscp,
@@ -53,7 +55,6 @@ pub(crate) enum Section {
     Probe,
     Receiver,
     Root,
-    Rule,
     Scheduler,
     Series,
     Switch,
@@ -96,7 +97,7 @@ impl Section {
         Self::FlowControl,
         Self::Nic,
         Self::Transport,
-        Self::Rule,
+        Self::CongestionControl,
         Self::Receiver,
         Self::Accounting,
         Self::Tagging,
@@ -123,7 +124,7 @@ impl Section {
                 Self::Group | Self::Transport => "tcp",
                 _ => made_of_others.map_or("", |about| about.name),
             });
-            section = match keys.iter().find(|key| key.name == step)?.shape {
+            section = match keys.iter().find(|key| key.name == now(step))?.shape {
                 Shape::Table(section, _) | Shape::OptionalTable(section) => section,
                 Shape::Tables(section) => {
                     steps.next()?;
@@ -150,7 +151,7 @@ impl Section {
             Self::Buffer
             | Self::FlowControl
             | Self::Marking
-            | Self::Rule
+            | Self::CongestionControl
             | Self::Scheduler
             | Self::Topology => names(self.parts()),
             _ => return None,
@@ -163,7 +164,7 @@ impl Section {
             Self::Buffer | Self::Egress => buffer::Config::entries(),
             Self::FlowControl => flow_control::Config::entries(),
             Self::Marking => mark::Config::entries(),
-            Self::Rule => window::Config::entries(),
+            Self::CongestionControl => cc::Config::entries(),
             Self::Scheduler => sched::Config::entries(),
             Self::Topology => topology::Config::entries(),
             Self::Traffic => workload::Source::entries(),
@@ -201,7 +202,7 @@ impl Section {
             Self::Egress => Some("unlimited"),
             Self::Group | Self::Transport => Some("tcp"),
             Self::Marking => Some("queue-red"),
-            Self::Rule => Some("dctcp"),
+            Self::CongestionControl => Some("dctcp"),
             Self::Scheduler => Some("fifo"),
             Self::Topology => Some("leaf-spine"),
             _ => None,
@@ -238,7 +239,7 @@ impl Section {
             (Self::Group | Self::Receiver | Self::Transport, _) => {
                 Some(tidegate_transport::Profile::NAMES)
             }
-            (Self::Rule, "dctcp") => Some(window::dctcp::Config::PROFILES),
+            (Self::CongestionControl, "dctcp") => Some(cc::dctcp::Config::PROFILES),
             (Self::Tagging, _) => Some(pias::Profile::NAMES),
             _ => None,
         }
@@ -249,7 +250,7 @@ impl Section {
         match (self, kind) {
             (Self::Group | Self::Transport, "dcqcn") => Some("paper"),
             (Self::Group | Self::Transport, _) => Some(PROFILE),
-            (Self::Rule, "dctcp") => Some("rfc8257"),
+            (Self::CongestionControl, "dctcp") => Some("rfc8257"),
             (Self::Tagging, _) => Some("ns2"),
             _ => None,
         }
@@ -271,7 +272,7 @@ impl Section {
             Self::Marking => Box::new(mark::Config::named(kind)?),
             Self::Measure => Box::new(workload::Window::default()),
             Self::Probe => Box::new(probe::Config::default()),
-            Self::Rule => Box::new(rule(kind, profile)?),
+            Self::CongestionControl => Box::new(cc(kind, profile)?),
             Self::Scheduler => Box::new(sched::Config::named(kind)?),
             Self::Tagging => Box::new(pias::Profile::read(profile?).ok()?.config()),
             Self::Topology => Box::new(topology::Config::named(kind)?),
@@ -387,7 +388,7 @@ impl Section {
                 setting::<Option<Span>>("ideal", IDEAL, &None),
             ],
             Self::Root => root_keys(),
-            Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],
+            Self::Receiver => vec![table("cc", RECEIVER_CC, Self::CongestionControl)],
             Self::Series => vec![
                 text("interval", "The time between two samples.", Form::Span, "\"10us\""),
                 number("limit", LIMIT, u32::MAX.into(), "100000"),
@@ -464,19 +465,19 @@ fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
         keys.push(tables("group", GROUP, Section::Group));
     }
     if kind != "dcqcn" {
-        keys.push(table("rule", "How the window answers marks and losses.", Section::Rule));
+        keys.push(table("cc", TRANSPORT_CC, Section::CongestionControl));
         keys.push(table("receiver", RECEIVER, Section::Receiver));
     }
     keys
 }
 
-/// A window rule of a kind and, for DCTCP, of an implementation.
-pub(crate) fn rule(kind: &str, profile: Option<&str>) -> Option<window::Config> {
+/// A congestion control of a kind and, for DCTCP, of an implementation.
+pub(crate) fn cc(kind: &str, profile: Option<&str>) -> Option<cc::Config> {
     match profile {
         Some(profile) if kind == "dctcp" => {
-            window::dctcp::Config::profile(profile).map(window::Config::Dctcp)
+            cc::dctcp::Config::profile(profile).map(cc::Config::Dctcp)
         }
-        _ => window::Config::named(kind),
+        _ => cc::Config::named(kind),
     }
 }
 

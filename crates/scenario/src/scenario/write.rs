@@ -13,13 +13,13 @@ use tidegate_units::{Field, Parameters, Rate, Setting, Time};
 use super::Scenario;
 use crate::layout::{FABRIC, HOSTS, LINE, toml_of};
 use crate::settings::describe::{
-    Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
+    Cc, Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
 };
 use crate::settings::reader::{Located, Locations};
 use crate::settings::traffic::{Follows, Traffic};
 use crate::setup::build::dcqcn_config;
 use crate::sweep::axis::Axis;
-use crate::text::document::{Node, Value, key, quoted};
+use crate::text::document::{Node, Value, key, now, quoted};
 use crate::text::problem::Location;
 
 /// How flows that are in a file are written.
@@ -122,12 +122,10 @@ impl Page<'_> {
     /// Whether a sweep varies the profile of the table at `path`: the settings that the file does
     /// not name are then of the profile.
     fn varies_profile(&self, path: &str) -> bool {
-        let key = format!("{path}.profile");
+        let key: Vec<&str> = path.split('.').chain(["profile"]).map(now).collect();
         let sets = self.axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.sets);
-        sets.map(|(path, _)| path).any(|path| {
-            let names: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
-            names.join(".") == key
-        })
+        sets.map(|(path, _)| path)
+            .any(|path| path.iter().map(|step| now(&step.name)).eq(key.iter().copied()))
     }
 
     /// The settings of a part that may have a profile.
@@ -228,7 +226,7 @@ impl Page<'_> {
     fn tcp(&mut self, path: &str, swept: &str, tcp: &Tcp) {
         self.line("kind", "\"tcp\"");
         self.profiled(swept, &tcp.config, crate::layout::PROFILE);
-        self.rule(&format!("{path}.rule"), &format!("{swept}.rule"), &tcp.rule);
+        self.cc(path, swept, &tcp.cc);
         if let Some(receiver) = &tcp.receiver {
             self.header(&format!("[{path}.receiver]"));
             let config = &receiver.config;
@@ -236,25 +234,21 @@ impl Page<'_> {
                 self.line("profile", &quoted(profile));
             }
             self.part(&config.item, |field| config.locs.names(field.name));
-            if let Some(rule) = &receiver.rule {
-                let swept = format!("{swept}.receiver.rule");
-                self.rule(&format!("{path}.receiver.rule"), &swept, rule);
+            if let Some(cc) = &receiver.cc {
+                self.cc(&format!("{path}.receiver"), &format!("{swept}.receiver"), cc);
             }
         }
     }
 
-    fn rule(
-        &mut self,
-        path: &str,
-        swept: &str,
-        rule: &Located<tidegate_transport::window::Config>,
-    ) {
-        self.header(&format!("[{path}]"));
-        self.kind(&rule.locs);
-        if rule.locs.kind == "dctcp" {
-            self.profiled(swept, rule, "rfc8257");
+    /// Writes the congestion control of the transport or receiver at `path`.
+    fn cc(&mut self, path: &str, swept: &str, cc: &Cc) {
+        let Cc { spelling, config: cc } = cc;
+        self.header(&format!("[{path}.{spelling}]"));
+        self.kind(&cc.locs);
+        if cc.locs.kind == "dctcp" {
+            self.profiled(&format!("{swept}.{spelling}"), cc, "rfc8257");
         } else {
-            self.part(&rule.item, |_| true);
+            self.part(&cc.item, |_| true);
         }
     }
 

@@ -9,7 +9,7 @@ use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
 use tidegate_sim::workload::{self, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{pias, window};
+use tidegate_transport::{cc, pias};
 use tidegate_units::{Parameters, Setting, Settings, Span, Time};
 
 use super::reader::{Located, Locations, Reader, suggest};
@@ -94,14 +94,22 @@ pub(crate) struct Dcqcn {
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
     pub(crate) config: Located<tidegate_transport::Config>,
-    pub(crate) rule: Located<window::Config>,
+    pub(crate) cc: Cc,
     pub(crate) receiver: Option<Receiver>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     pub(crate) config: Located<tidegate_transport::Config>,
-    pub(crate) rule: Option<Located<window::Config>>,
+    pub(crate) cc: Option<Cc>,
+}
+
+/// A congestion control.
+#[derive(Clone, Debug)]
+pub(crate) struct Cc {
+    /// The name of its table in the file: `cc`, or the old `rule`.
+    pub(crate) spelling: &'static str,
+    pub(crate) config: Located<cc::Config>,
 }
 
 /// What is to be observed, by name.
@@ -355,7 +363,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
     let profile = reader.profile().unwrap_or(layout::PROFILE);
     let mut config = stack(profile);
     reader.fill(&mut config)?;
-    let rule = rule(&reader.below("rule"))?;
+    let cc = cc(reader.spelling("cc"), &reader.below("cc"))?;
     let receiver = match reader.get("receiver") {
         None => None,
         Some(node) => {
@@ -364,22 +372,22 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
             below.fill(&mut sink)?;
             Some(Receiver {
                 config: below.located(sink),
-                rule: below.get("rule").map(self::rule).transpose()?,
+                cc: below.get("cc").map(|node| self::cc(below.spelling("cc"), node)).transpose()?,
             })
         }
     };
-    Ok(Transport::Tcp(Box::new(Tcp { config: reader.located(config), rule, receiver })))
+    Ok(Transport::Tcp(Box::new(Tcp { config: reader.located(config), cc, receiver })))
 }
 
 fn stack(profile: &str) -> tidegate_transport::Config {
     tidegate_transport::Config::profile(profile).expect("the profile is one of the names")
 }
 
-fn rule(node: &Node) -> Result<Located<window::Config>, Problem> {
-    let section = Section::Rule;
+fn cc(spelling: &'static str, node: &Node) -> Result<Cc, Problem> {
+    let section = Section::CongestionControl;
     let reader = Reader::new(node, section, section.default_kind())?;
-    let item = layout::rule(reader.kind(), reader.profile()).expect("both are known names");
-    reader.filled(item)
+    let item = layout::cc(reader.kind(), reader.profile()).expect("both are known names");
+    Ok(Cc { spelling, config: reader.filled(item)? })
 }
 
 fn accounting(reader: &Reader<'_>) -> Result<Accounting, Problem> {

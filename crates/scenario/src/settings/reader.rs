@@ -3,7 +3,7 @@
 use tidegate_units::{ConfigError, Field, Form, Parameters, Setting};
 
 use crate::layout::{Key, Section};
-use crate::text::document::{Entry, Node, Table, Value, normal};
+use crate::text::document::{Entry, Node, Table, Value, before, normal};
 use crate::text::problem::{Location, Problem, nearest};
 
 /// Settings, and where they were written.
@@ -197,7 +197,8 @@ impl<'a> Reader<'a> {
     fn check_names(&self) -> Result<(), Problem> {
         let names = self.locs.known();
         let mut entries = self.table.entries().iter();
-        match entries.find(|entry| !names.contains(&entry.key.as_str())) {
+        let is_known = |entry: &Entry| names.iter().any(|name| entry.is_called(name));
+        match entries.find(|entry| !is_known(entry)) {
             None => Ok(()),
             Some(entry) => Err(self.unknown(entry, &names)),
         }
@@ -220,6 +221,15 @@ impl<'a> Reader<'a> {
                 names.join(", ")
             )),
             _ => problem.help(suggest(&entry.key, names)),
+        }
+    }
+
+    /// The name under which the file has a table: `key`, or its old one. Without the table it is
+    /// the old one too, so that the text of a scenario stays the same.
+    pub(crate) fn spelling(&self, key: &'static str) -> &'static str {
+        match self.table.entry(key) {
+            Some(entry) if entry.key == key => key,
+            _ => before(key).unwrap_or(key),
         }
     }
 

@@ -555,22 +555,22 @@ pub(crate) fn dcqcn_config(dcqcn: &Dcqcn, line: Rate) -> dcqcn::Config {
 }
 
 fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
-    let source = Stack { config: tcp.config.item.clone(), rule: tcp.rule.item.clone() };
-    check_stack(&source, &tcp.config.locs, &tcp.rule.locs)?;
+    let source = Stack { config: tcp.config.item.clone(), cc: tcp.cc.config.item.clone() };
+    check_stack(&source, &tcp.config.locs, &tcp.cc.config.locs)?;
     let sink = match &tcp.receiver {
         None => source.clone(),
         Some(receiver) => {
-            let rule = receiver.rule.as_ref().unwrap_or(&tcp.rule);
-            let stack = Stack { config: receiver.config.item.clone(), rule: rule.item.clone() };
-            check_stack(&stack, &receiver.config.locs, &rule.locs)?;
+            let cc = &receiver.cc.as_ref().unwrap_or(&tcp.cc).config;
+            let stack = Stack { config: receiver.config.item.clone(), cc: cc.item.clone() };
+            check_stack(&stack, &receiver.config.locs, &cc.locs)?;
             stack
         }
     };
     Ok(setup::Tcp { source, sink })
 }
 
-fn check_stack(stack: &Stack, config: &Locations, rule: &Locations) -> Result<(), Problem> {
+fn check_stack(stack: &Stack, config: &Locations, cc: &Locations) -> Result<(), Problem> {
     stack.config.check().map_err(|error| config.problem(&error))?;
-    let made = Endpoint::established(&stack.config, &stack.rule, Seq(0), Seq(0));
-    made.map(|_| ()).map_err(|error| rule.problem(&error))
+    let made = Endpoint::established(&stack.config, &stack.cc, Seq(0), Seq(0));
+    made.map(|_| ()).map_err(|error| cc.problem(&error))
 }

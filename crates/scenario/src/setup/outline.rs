@@ -51,8 +51,8 @@ pub struct Outline {
 /// What a transport assumes of hosts that papers often leave out, and results depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumptions {
-    /// The window rule, or `dcqcn`.
-    pub rule: String,
+    /// The congestion control, or `dcqcn`.
+    pub cc: String,
     /// Settings by name: those of the first round trips always, those of bursts if they are on.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -60,7 +60,7 @@ pub struct Assumptions {
 impl Assumptions {
     fn new(transport: &Transport, setup: &Setup) -> Self {
         let Transport::Tcp(tcp) = transport else {
-            return Self { rule: "dcqcn".to_owned(), settings: Vec::new() };
+            return Self { cc: "dcqcn".to_owned(), settings: Vec::new() };
         };
         let config = &tcp.source.config;
         let mut settings = vec![
@@ -78,7 +78,7 @@ impl Assumptions {
                 settings.extend(value.map(|value| (field.name, value)));
             }
         }
-        Self { rule: tcp.source.rule.name().to_owned(), settings }
+        Self { cc: tcp.source.cc.name().to_owned(), settings }
     }
 }
 

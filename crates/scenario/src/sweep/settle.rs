@@ -99,7 +99,7 @@ fn meeting(path: &[Step], choice: &Choice, table: &Table) -> Meeting {
 }
 
 fn words(path: &[Step]) -> String {
-    undo::names(path).join(".")
+    path.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(".")
 }
 
 fn count(number: usize, what: &str) -> String {

@@ -1,11 +1,11 @@
 //! What a later setting leaves of an earlier one.
 
 use crate::layout::Section;
-use crate::text::document::{Node, Step, Table, Value};
+use crate::text::document::{Node, Step, Table, Value, now};
 
-/// The names of a path.
+/// The names of a path, the present one of a table that was renamed.
 pub(super) fn names(path: &[Step]) -> Vec<String> {
-    path.iter().map(|step| step.name.clone()).collect()
+    path.iter().map(|step| now(&step.name).to_owned()).collect()
 }
 
 /// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind

@@ -337,3 +337,38 @@ fn the_outline_says_what_switches_and_hosts_hold() {
     ];
     assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2, order lowest-first; unlimited");
 }
+
+#[test]
+fn cc_and_its_old_name_rule_are_the_same_table() {
+    let with = |text: &str, overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        Scenario::parse("case.toml", &format!("{BASE}{text}"), &overrides)
+    };
+    let labelled = |text: &str, overrides: &[&str]| {
+        let scenario = with(text, overrides).unwrap_or_else(|problem| panic!("{problem}"));
+        given(&scenario)
+    };
+    let old = "[transport.rule]\nkind = 'dctcp'\ngain = '1/8'\n";
+    let new = old.replace("rule", "cc");
+    // The same runs by either name, also where an override or a sweep uses the other.
+    assert_eq!(labelled(old, &[]), labelled(&new, &[]));
+    for path in ["transport.rule.gain=1/4", "transport.cc.gain=1/4"] {
+        assert_eq!(labelled(old, &[path]), labelled(&old.replace("1/8", "1/4"), &[]));
+        assert_eq!(labelled(&new, &[path]), labelled(&old.replace("1/8", "1/4"), &[]));
+    }
+    let sweep = "[sweep]\n'transport.cc.gain' = ['1/8', '1/4']\n";
+    assert_eq!(labelled(&format!("{old}{sweep}"), &[]).len(), 2);
+    let replaced = with(&format!("{old}{sweep}"), &["transport.rule.gain=1/2"]).unwrap();
+    assert_eq!(replaced.plan().unwrap().len(), 1);
+    assert!(replaced.notes[0].contains("no longer swept"), "{:?}", replaced.notes);
+    // The text keeps the name that the file has, and the old one where it has none.
+    for (text, header) in
+        [(old, "[transport.rule]"), (&new, "[transport.cc]"), ("", "[transport.rule]")]
+    {
+        let resolved = with(text, &[]).unwrap().resolved();
+        assert_eq!(resolved.matches("[transport.").count(), 3, "{resolved}");
+        assert!(resolved.contains(header), "{resolved}");
+    }
+    let said = with(&format!("{old}{new}"), &[]).unwrap_err().to_string();
+    assert!(said.contains("`rule` and `cc` are both given"), "{said}");
+}

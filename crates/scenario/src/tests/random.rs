@@ -53,7 +53,7 @@ fn every_kind_and_profile_is_read_made_and_resolved() {
         ("switch.buffer", Section::Buffer),
         ("switch.flow_control", Section::FlowControl),
         ("transport", Section::Transport),
-        ("transport.rule", Section::Rule),
+        ("transport.cc", Section::CongestionControl),
         ("traffic.0", Section::Traffic),
     ];
     let mut count = 0;
@@ -116,7 +116,7 @@ fn random_settings_resolve_to_the_same_runs_or_are_refused() {
         ("switch.buffer", Section::Buffer),
         ("transport", Section::Transport),
         ("transport.receiver", Section::Receiver),
-        ("transport.rule", Section::Rule),
+        ("transport.cc", Section::CongestionControl),
         ("transport.tagging", Section::Tagging),
         ("transport.host_delay", Section::HostDelay),
         ("transport.host_receive", Section::HostReceive),

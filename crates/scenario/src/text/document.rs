@@ -44,6 +44,28 @@ pub(crate) struct Entry {
     pub(crate) node: Node,
 }
 
+impl Entry {
+    /// Whether `key` names this entry. A table also answers to the name that it had before.
+    pub(crate) fn is_called(&self, key: &str) -> bool {
+        let is_table = || matches!(self.node.value, Value::Table(_));
+        self.key == key || (now(&self.key) == now(key) && is_table())
+    }
+}
+
+/// Renamed tables: the old name, which files may still use, and the name now. Both name the same
+/// table; a table that has both is refused.
+const RENAMED: (&str, &str) = ("rule", "cc");
+
+/// The present name of a table.
+pub(crate) fn now(key: &str) -> &str {
+    if key == RENAMED.0 { RENAMED.1 } else { key }
+}
+
+/// The old name of a table that was renamed.
+pub(crate) fn before(key: &str) -> Option<&'static str> {
+    (key == RENAMED.1).then_some(RENAMED.0)
+}
+
 /// What happens to a table when another one is laid over it that names a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overlay {
@@ -68,12 +90,16 @@ impl Table {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        Some(&entry.node)
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    /// The entry of a key, under the key's old name too.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is_called(key))
     }
 
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
+        let entry = self.entries.iter_mut().find(|entry| entry.is_called(key))?;
         Some(&mut entry.node)
     }
 
@@ -375,12 +401,20 @@ impl Converter<'_> {
         // The parser sorts keys; the order of a file is that of its sweeps.
         entries.sort_by_key(|entry: &Entry| entry.loc.span.start);
         for (at, entry) in entries.iter().enumerate() {
-            if entries[..at].iter().any(|before| before.key == entry.key) {
-                let message = format!("`{}` is given twice", entry.key);
+            let Some(first) = entries[..at].iter().find(|first| first.is_called(&entry.key)) else {
+                continue;
+            };
+            if first.key != entry.key {
+                let (old, new) = RENAMED;
+                let message = format!("`{}` and `{}` are both given", first.key, entry.key);
                 return Err(Problem::new(message)
                     .at(&entry.loc)
-                    .help("`-` and `_` are the same in a key"));
+                    .help(format!("`{old}` is the old name of `{new}`: keep `{new}`")));
             }
+            let message = format!("`{}` is given twice", entry.key);
+            return Err(Problem::new(message)
+                .at(&entry.loc)
+                .help("`-` and `_` are the same in a key"));
         }
         Ok(Table { entries })
     }

@@ -3,8 +3,8 @@ use std::sync::atomic::AtomicBool;
 use std::num::NonZeroUsize;
 
 use tidegate_dataplane::{DropReason, NonEct, Rule, buffer, mark, sched};
+use tidegate_transport::cc;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::window;
 use tidegate_units::{Ratio, Span, Time};
 
 use super::journal::Fate;
@@ -40,8 +40,8 @@ fn star(flows: Vec<Flow>) -> Setup {
     buffer.set("limit", "150000B").unwrap();
     let mut config = tidegate_transport::Config::profile("tcn-sim").unwrap();
     config.initial_window = tidegate_units::Size::Packets(16);
-    let rule = window::Config::named("dctcp").unwrap();
-    let stack = Stack { config, rule };
+    let cc = cc::Config::named("dctcp").unwrap();
+    let stack = Stack { config, cc };
     Setup {
         network,
         flows,

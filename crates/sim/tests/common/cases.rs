@@ -10,7 +10,7 @@ use tidegate_sim::setup::{
 use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, HostId, Network, Setup};
 use tidegate_transport::config::{Echo, Qdisc, Repair, TsoSizing};
-use tidegate_transport::{pias, window};
+use tidegate_transport::{cc, pias};
 use tidegate_units::{Bytes, Rate, Ratio, Size, Span, Time};
 
 use super::{Dice, buffer, flow, marking, ports, scheduling, setup, stack};
@@ -60,7 +60,7 @@ const BUFFERS: [&str; 8] = [
     "unlimited",
 ];
 
-/// Profiles of TCP with a window rule, and DCQCN.
+/// Profiles of TCP with a congestion control, and DCQCN.
 const STACKS: [(&str, &str); 10] = [
     ("tcn-sim", "dctcp"),
     ("rfc", "dctcp"),
@@ -197,7 +197,7 @@ fn switch(dice: &mut Dice) -> Ports {
 
 fn transport(dice: &mut Dice) -> Transport {
     let is_left_out = |name: &&&str| !STACKS.iter().any(|(_, rule)| rule == *name);
-    let left_out = window::Config::NAMES.iter().filter(is_left_out);
+    let left_out = cc::Config::NAMES.iter().filter(is_left_out);
     let left_out = left_out.map(|rule| ("rfc", *rule));
     let stacks: Vec<(&str, &str)> = STACKS.into_iter().chain(left_out).collect();
     let (profile, rule) = *dice.pick(&stacks);

@@ -14,7 +14,7 @@ use tidegate_sim::setup::{
 };
 use tidegate_sim::topology::{dumbbell, star};
 use tidegate_sim::{Ecmp, Flow, HostId, LinkId, Network, Outcome, Setup, run};
-use tidegate_transport::window;
+use tidegate_transport::cc;
 use tidegate_units::{Rate, Rng, Span, Time};
 
 /// Packets of the default stacks: 1460 bytes of payload and 40 of headers.
@@ -65,11 +65,11 @@ pub(crate) fn ports(marks: &str, schedules: &str, buffers: &str) -> Ports {
     }
 }
 
-/// A published TCP stack with a window rule.
-pub(crate) fn stack(profile: &str, rule: &str) -> Stack {
+/// A published TCP stack with a congestion control.
+pub(crate) fn stack(profile: &str, cc: &str) -> Stack {
     Stack {
         config: tidegate_transport::Config::profile(profile).expect("the profile is known"),
-        rule: window::Config::named(rule).expect("the rule is known"),
+        cc: cc::Config::named(cc).expect("the rule is known"),
     }
 }
 

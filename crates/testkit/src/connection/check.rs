@@ -46,8 +46,8 @@ impl Pair {
     fn new([client, server]: &[End; 2]) -> Result<Self, ConfigError> {
         Ok(Self {
             ends: [
-                Endpoint::connect(&client.config, &client.rule, client.iss)?,
-                Endpoint::listen(&server.config, &server.rule, server.iss)?,
+                Endpoint::connect(&client.config, &client.cc, client.iss)?,
+                Endpoint::listen(&server.config, &server.cc, server.iss)?,
             ],
             mss: [client, server].map(|end| u32::from(end.config.mss)),
             now: Time::ZERO,

@@ -4,7 +4,7 @@ use tidegate_transport::config::{
     AckPolicy, Avoidance, ClockReading, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Qdisc,
     Reader, Repair, SlowStart, SynLoss, TsoSizing,
 };
-use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
+use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, cc};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
 
 use super::{End, Op, Side};
@@ -125,21 +125,21 @@ impl Source<'_> {
             near @ 0..128 => Seq(u32::MAX - 40 * u32::from(near)),
             far => Seq(u32::from(far) << 24),
         };
-        End { config, rule: self.rule(), iss }
+        End { config, cc: self.cc(), iss }
     }
 
-    fn rule(&mut self) -> window::Config {
-        let named = window::Config::NAMES;
-        let profiles = window::dctcp::Config::PROFILES;
+    fn cc(&mut self) -> cc::Config {
+        let named = cc::Config::NAMES;
+        let profiles = cc::dctcp::Config::PROFILES;
         let number = usize::from(self.byte()) % (named.len() + profiles.len());
-        let rule = match named.get(number) {
-            Some(name) => window::Config::named(name),
+        let cc = match named.get(number) {
+            Some(name) => cc::Config::named(name),
             None => {
-                let profile = window::dctcp::Config::profile(profiles[number - named.len()]);
-                profile.map(window::Config::Dctcp)
+                let profile = cc::dctcp::Config::profile(profiles[number - named.len()]);
+                profile.map(cc::Config::Dctcp)
             }
         };
-        rule.expect("every name in the lists is known")
+        cc.expect("every name in the lists is known")
     }
 
     /// A distance from a boundary value: mostly small, occasionally any.

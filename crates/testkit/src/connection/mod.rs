@@ -10,7 +10,7 @@ mod decode;
 pub use check::check;
 pub use decode::decode;
 
-use tidegate_transport::{Config, Segment, Seq, window};
+use tidegate_transport::{Config, Segment, Seq, cc};
 use tidegate_units::Span;
 
 /// End of the connection.
@@ -41,8 +41,8 @@ impl Side {
 pub struct End {
     /// Settings of the end.
     pub config: Config,
-    /// Its window rule.
-    pub rule: window::Config,
+    /// Congestion control.
+    pub cc: cc::Config,
     /// Initial sequence number.
     pub iss: Seq,
 }

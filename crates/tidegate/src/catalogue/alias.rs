@@ -209,7 +209,7 @@ const ALIASES: &[Alias] = &[
     alias(
         &["g", "dctcp-g", "dctcp-gain"],
         "gain",
-        "DCTCP's g is `gain` of its rule: `transport.rule = { kind = \"dctcp\", gain = \"1/16\" }`.",
+        "DCTCP's g is `gain`: `transport.cc = { kind = \"dctcp\", gain = \"1/16\" }`.",
     ),
     alias(
         &["warmup", "warm-up-time"],

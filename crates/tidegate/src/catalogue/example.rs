@@ -9,7 +9,7 @@ pub(super) fn named(kind: Kind, name: &str) -> String {
     match kind {
         Kind::Convention => format!("[measure]\nconvention = \"{name}\"\n"),
         Kind::Profile => {
-            format!("[transport]\nprofile = \"{name}\"\nrule = {{ kind = \"dctcp\" }}\n")
+            format!("[transport]\nprofile = \"{name}\"\ncc = {{ kind = \"dctcp\" }}\n")
         }
         Kind::Sizes => format!(
             "[[traffic]]\nkind = \"poisson\"\nload = 0.6\nsizes = \"{name}\"\nflows = 1000\n"
@@ -30,7 +30,7 @@ pub(super) fn part(kind: Kind, about: &About, parameters: &[Parameter]) -> Strin
         Kind::Topology => format!("[topology]\nkind = \"{name}\"\n{}", lines(parameters, 3)),
         Kind::Traffic => format!("[[traffic]]\nkind = \"{name}\"\n"),
         Kind::Transport => {
-            format!("[transport]\nprofile = \"rfc\"\nrule = {{ kind = \"{name}\" }}\n")
+            format!("[transport]\nprofile = \"rfc\"\ncc = {{ kind = \"{name}\" }}\n")
         }
         _ => String::new(),
     };

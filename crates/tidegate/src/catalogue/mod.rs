@@ -20,7 +20,7 @@ use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, poisson, probe};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Profile, pias, window};
+use tidegate_transport::{Profile, cc, pias};
 use tidegate_units::{About, Catalogue, Choice, Field, Form, Named, Parameters, Setting};
 
 use crate::builtin;
@@ -135,14 +135,14 @@ pub(crate) fn all() -> Vec<Entry> {
     entries.extend(listed::<Source>(Kind::Traffic));
     entries.extend(Published::NAMES.iter().map(|name| published(name)));
     entries.push(alone::<probe::Config>(Kind::Traffic));
-    entries.extend(listed::<window::Config>(Kind::Transport));
+    entries.extend(listed::<cc::Config>(Kind::Transport));
     entries.push(alone::<dcqcn::Config>(Kind::Transport));
     entries.push(alone::<pias::Config>(Kind::Transport));
     for choice in choices(Profile::FORM) {
         let name = choice.name;
         let config = tidegate_transport::Config::profile(name).expect("the name is from the list");
-        let about = "A published TCP stack: `[transport]` with `profile`. The window's rule is \
-                     chosen apart from it, with `rule`.";
+        let about = "A published TCP stack: `[transport]` with `profile`. The congestion \
+                     control is chosen separately, with `cc`.";
         let page = format!("# {name}\n\n{}\n\n{about}\n", tidy(choice.doc));
         let line = pages::first_sentence(choice.doc);
         entries.push(entry(Kind::Profile, name, &line, page, parameters(&config)));
@@ -349,7 +349,7 @@ mod tests {
         check_all::<flow_control::Config>();
         check_all::<topology::Config>();
         check_all::<Source>();
-        check_all::<window::Config>();
+        check_all::<cc::Config>();
         check(probe::Config::ABOUT);
         check(dcqcn::Config::ABOUT);
         check(pias::Config::ABOUT);

@@ -133,8 +133,8 @@ fn hosts(outline: &Outline) -> String {
         let settings: Vec<String> =
             settings.map(|(name, value)| format!("{} {value}", name.replace('_', " "))).collect();
         match settings.as_slice() {
-            [] => transport.rule.clone(),
-            _ => format!("{}: {}", transport.rule, settings.join(", ")),
+            [] => transport.cc.clone(),
+            _ => format!("{}: {}", transport.cc, settings.join(", ")),
         }
     });
     different(each).join("; ")
@@ -306,7 +306,7 @@ pub(crate) fn json(scenario: &Scenario, plan: &[Experiment]) -> Value {
             "buffer": outline.buffer,
             "nic": outline.nic,
             "transports": outline.transports.iter().map(|transport| json!({
-                "rule": transport.rule,
+                "rule": transport.cc,
                 "settings": transport.settings.iter()
                     .map(|(name, value)| (String::from(*name), Value::from(value.as_str())))
                     .collect::<serde_json::Map<_, _>>(),

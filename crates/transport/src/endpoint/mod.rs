@@ -11,6 +11,7 @@ mod output;
 
 use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 
+use crate::cc::{self, CongestionControl, CwndParams, EctUse};
 use crate::config::{self, Config, EcnFallback, Ect, SynLoss};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
@@ -18,7 +19,6 @@ use crate::sender::{Negotiated, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
 use crate::timer::{Timer, Timers};
-use crate::window::{self, CwndParams, EctUse, WindowRule};
 
 /// The states of a connection (RFC 9293, section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +148,8 @@ const DEFAULT_MSS: u16 = 536;
 
 impl Endpoint {
     /// Opens a connection actively: the SYN leaves at the first poll.
-    pub fn connect(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
-        let mut endpoint = Self::new(config, rule, iss)?;
+    pub fn connect(config: &Config, cc: &cc::Config, iss: Seq) -> Result<Self, ConfigError> {
+        let mut endpoint = Self::new(config, cc, iss)?;
         // An end that has sent a SYN without the question uses no ECN (RFC 3168, section 6.1.1).
         endpoint.rules.ecn &= config.ecn_request;
         endpoint.state = State::SynSent;
@@ -158,19 +158,19 @@ impl Endpoint {
     }
 
     /// Waits for a SYN.
-    pub fn listen(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
-        Self::new(config, rule, iss)
+    pub fn listen(config: &Config, cc: &cc::Config, iss: Seq) -> Result<Self, ConfigError> {
+        Self::new(config, cc, iss)
     }
 
     /// A connection whose handshake has gone by, with a peer of the same settings whose initial
     /// sequence number is `peer_iss`.
     pub fn established(
         config: &Config,
-        rule: &window::Config,
+        cc: &cc::Config,
         iss: Seq,
         peer_iss: Seq,
     ) -> Result<Self, ConfigError> {
-        let mut endpoint = Self::new(config, rule, iss)?;
+        let mut endpoint = Self::new(config, cc, iss)?;
         let offer = endpoint.own_offer();
         endpoint.meet(config, peer_iss, offer, config);
         Ok(endpoint)
@@ -180,10 +180,10 @@ impl Endpoint {
     /// one that has opened it first, each by its settings, its rule and its initial sequence
     /// number.
     pub fn established_pair(
-        ends: [(&Config, &window::Config, Seq); 2],
+        ends: [(&Config, &cc::Config, Seq); 2],
     ) -> Result<[Self; 2], ConfigError> {
         let [active, passive] = ends;
-        let new = |(config, rule, iss)| Self::new(config, rule, iss);
+        let new = |(config, cc, iss)| Self::new(config, cc, iss);
         let (mut opener, mut listener) = (new(active)?, new(passive)?);
         opener.rules.ecn &= active.0.ecn_request;
         let offers = [&opener, &listener].map(Self::own_offer);
@@ -205,14 +205,14 @@ impl Endpoint {
         self.establish(peer_iss + 1, peer.receive_window.0 as u32);
     }
 
-    fn new(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
+    fn new(config: &Config, cc: &cc::Config, iss: Seq) -> Result<Self, ConfigError> {
         config.check()?;
-        let rule = rule.build(&CwndParams::new(config))?;
-        let uses_ecn = rule.ect() != EctUse::None || config.echo != config::Echo::Off;
+        let cc = cc.build(&CwndParams::new(config))?;
+        let uses_ecn = cc.ect() != EctUse::None || config.echo != config::Echo::Off;
         let ecn = config.ecn && uses_ecn;
         Ok(Self {
             state: State::Listen,
-            sender: Sender::new(config, rule, iss + 1),
+            sender: Sender::new(config, cc, iss + 1),
             receiver: Receiver::new(config, Seq(0)),
             timers: Timers::new(),
             stats: Stats::default(),
@@ -401,17 +401,17 @@ impl Endpoint {
 
     /// The congestion window in bytes.
     pub fn cwnd(&self) -> u32 {
-        self.sender.rule().window()
+        self.sender.cc().window()
     }
 
     /// The slow start threshold in bytes.
     pub fn ssthresh(&self) -> u32 {
-        self.sender.rule().ssthresh()
+        self.sender.cc().ssthresh()
     }
 
-    /// The estimate of the marked fraction, if the window rule keeps one.
+    /// The estimate of the marked fraction, if the congestion control keeps one.
     pub fn alpha(&self) -> Option<Ratio> {
-        self.sender.rule().alpha()
+        self.sender.cc().alpha()
     }
 
     /// Bytes thought to be in flight (`pipe` in RFC 6675).

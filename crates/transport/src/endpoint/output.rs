@@ -7,13 +7,13 @@
 use tidegate_units::{Ecn, Time};
 
 use super::{Endpoint, State};
+use crate::cc::{CongestionControl, EctUse};
 use crate::config::{EcnFallback, Ect};
 use crate::receiver::Ack;
 use crate::segment::{Flags, Header, SackBlocks, Segment};
 use crate::sender::{NextSegment, Outgoing, Reason};
 use crate::seq::Seq;
 use crate::timer::Timer;
-use crate::window::{EctUse, WindowRule};
 
 impl Endpoint {
     /// The next segment, unless it is known that there is none.
@@ -239,7 +239,7 @@ impl Endpoint {
         let refused = self.state != State::SynSent && !self.offer.ecn;
         let capable = match ect {
             Ect::Always => true,
-            Ect::ByRule => self.sender.rule().ect() == EctUse::All,
+            Ect::ByRule => self.sender.cc().ect() == EctUse::All,
             Ect::Never => false,
         };
         if capable && self.rules.ecn && !refused { Ecn::Ect0 } else { Ecn::NotEct }

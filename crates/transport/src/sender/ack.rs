@@ -4,12 +4,12 @@ use tidegate_units::Time;
 
 use super::{MAX_PEER_WINDOW, Recovery, Sender};
 use crate::Stats;
+use crate::cc::{AckKind, Acked, CongestionControl, Pace, Phase, Reaction};
 use crate::config::Growth;
 use crate::prr::Prr;
 use crate::segment::{Flags, Header, Segment};
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
-use crate::window::{AckKind, Acked, Pace, Phase, Reaction, WindowRule};
 
 impl Sender {
     /// Takes in a segment that has no payload and no SACK blocks, if it is the next acknowledgement
@@ -36,9 +36,9 @@ impl Sender {
         self.peak = self.peak.max(flight);
         self.note_peak();
         if self.ecn && header.flags.has(Flags::ECE) {
-            self.notify_rule_of_echo(fresh, flight, stats);
+            self.notify_of_echo(fresh, flight, stats);
         } else {
-            self.notify_rule(&self.acked_in_order(fresh, flight, false), stats);
+            self.notify(&self.acked_in_order(fresh, flight, false), stats);
         }
         if self.prr.is_some() {
             self.pace(fresh);
@@ -47,15 +47,15 @@ impl Sender {
         true
     }
 
-    /// The acknowledgement echoes a mark and is otherwise usual. Kept apart, so that what rules do
-    /// with an echo is not part of the fast path.
+    /// Takes an acknowledgement that echoes a mark and is otherwise usual. Kept apart, so that
+    /// reactions to marks are not part of the fast path.
     #[inline(never)]
-    fn notify_rule_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
+    fn notify_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
         stats.echoes_received += 1;
-        self.notify_rule(&self.acked_in_order(fresh, flight, true), stats);
+        self.notify(&self.acked_in_order(fresh, flight, true), stats);
     }
 
-    /// An acknowledgement of `fresh` bytes in order, already taken in, as the rule sees it.
+    /// An acknowledgement of `fresh` bytes in order, already taken in, for the congestion control.
     #[inline]
     fn acked_in_order(&self, fresh: u32, flight: u32, echo: bool) -> Acked {
         Acked {
@@ -148,7 +148,7 @@ impl Sender {
             phase,
             may_grow: fresh > 0 && !was_fast && phase == Phase::Open && self.is_window_in_use(),
         };
-        self.notify_rule(&acked, stats);
+        self.notify(&acked, stats);
         if self.prr.is_some() {
             self.pace(acked.delivered);
         }
@@ -192,7 +192,7 @@ impl Sender {
                 phase: self.phase(),
                 may_grow: false,
             };
-            self.notify_rule(&acked, stats);
+            self.notify(&acked, stats);
             if self.prr.is_some() {
                 self.pace(sacked);
             }
@@ -207,14 +207,14 @@ impl Sender {
         }
     }
 
-    /// Notifies the window rule of an ACK.
+    /// Notifies the congestion control of an ACK.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "what the kind of ACK leaves to decide is known to the caller"
     )]
-    fn notify_rule(&mut self, acked: &Acked, stats: &mut Stats) {
-        let answer = self.rule.answer(acked);
+    fn notify(&mut self, acked: &Acked, stats: &mut Stats) {
+        let answer = self.cc.answer(acked);
         self.window = answer.window;
         self.ssthresh = answer.ssthresh;
         if let Reaction::Reduced(pace) = answer.reaction {
@@ -223,7 +223,7 @@ impl Sender {
         }
     }
 
-    /// The rule has reduced the window.
+    /// The congestion control has reduced the window.
     #[cold]
     fn reduce(&mut self, pace: Pace, acked: &Acked) {
         self.announce_reduction();
@@ -350,7 +350,7 @@ impl Sender {
                 self.prr = None;
                 self.settle_at(point);
                 self.scoreboard.end_recovery();
-                self.rule.on_recovered(ack);
+                self.cc.on_recovered(ack);
                 self.refresh_window();
             }
             Recovery::Timeout(point) if ack.is_before(point) => {}
@@ -420,7 +420,7 @@ impl Sender {
         flight.bytes = flight.bytes.saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.end_burst();
-        self.rule.on_loss(&flight);
+        self.cc.on_loss(&flight);
         self.refresh_window();
         self.announce_reduction();
         self.scoreboard.begin_recovery();

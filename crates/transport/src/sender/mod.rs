@@ -1,7 +1,7 @@
 //! The sending half: what was written, sent and acknowledged, and how much may be in flight.
 //!
-//! The window rule decides how large the window is; here is everything else. Acknowledgements are
-//! taken in by `ack.rs`, and the next segment is chosen by `transmit.rs`.
+//! The congestion control sets the window; everything else is here. `ack.rs` takes in
+//! acknowledgements, and `transmit.rs` chooses the next segment.
 
 mod ack;
 mod bursts;
@@ -12,13 +12,13 @@ use alloc::boxed::Box;
 
 use tidegate_units::{Span, Time};
 
+use crate::cc::{AnyCongestionControl, CongestionControl, Cwr, EctUse, Flight, Start, Timeout};
 use crate::config::{Config, Growth, IdleRestart, Repair};
 use crate::prr::Prr;
 use crate::rtt::Rtt;
 use crate::sack::Scoreboard;
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
-use crate::window::{AnyWindow, Cwr, EctUse, Flight, Start, Timeout, WindowRule};
 use crate::{MessagePosition, Segment, Stats};
 
 use bursts::Bursts;
@@ -70,7 +70,7 @@ pub(crate) struct Sender {
     /// The largest window that the peer ever announced.
     max_announced: u32,
     mss: u32,
-    /// The rule's window and ssthresh, kept here because every segment asks for them.
+    /// Window and ssthresh of the congestion control, kept here because every segment needs them.
     window: u32,
     ssthresh: u32,
     /// The most that was on the way in this round trip and in the one before, and where this one
@@ -96,7 +96,7 @@ pub(crate) struct Sender {
     last_sent: Time,
     messages: Messages,
     rtt: Rtt,
-    rule: AnyWindow,
+    cc: AnyCongestionControl,
     prr: Option<Prr>,
 
     /// Payload bytes written.
@@ -136,7 +136,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// A sender whose data begins at `first`.
-    pub(crate) fn new(config: &Config, rule: AnyWindow, first: Seq) -> Self {
+    pub(crate) fn new(config: &Config, cc: AnyCongestionControl, first: Seq) -> Self {
         let mss = u32::from(config.mss);
         Self {
             una: first,
@@ -152,9 +152,9 @@ impl Sender {
             fin_wanted: false,
             fin: None,
             mss,
-            window: rule.window(),
-            ssthresh: rule.ssthresh(),
-            rule,
+            window: cc.window(),
+            ssthresh: cc.ssthresh(),
+            cc,
             rtt: Rtt::new(config),
             scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
             recovery: Recovery::Open,
@@ -199,7 +199,7 @@ impl Sender {
         self.rules.sack = negotiated.sack;
         self.ecn = negotiated.ecn;
         self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
-        self.rule.begin(&Start {
+        self.cc.begin(&Start {
             mss: negotiated.mss,
             initial: negotiated.initial_window,
             max: negotiated.max_window,
@@ -250,7 +250,7 @@ impl Sender {
         self.retries = self.retries.saturating_add(1);
         self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
-        self.rule.on_timeout(&self.flight(), timeout);
+        self.cc.on_timeout(&self.flight(), timeout);
         self.refresh_window();
         self.announce_reduction();
         self.scoreboard.clear();
@@ -305,10 +305,10 @@ impl Sender {
         }
     }
 
-    /// The rule may have changed its window.
+    /// Reads the window again: the congestion control may have changed it.
     fn refresh_window(&mut self) {
-        self.window = self.rule.window();
-        self.ssthresh = self.rule.ssthresh();
+        self.window = self.cc.window();
+        self.ssthresh = self.cc.ssthresh();
     }
 
     /// How long to wait before probing a closed window: the timeout, doubled with every probe.
@@ -332,9 +332,9 @@ impl Sender {
         &mut self.rtt
     }
 
-    /// The window rule.
-    pub(crate) const fn rule(&self) -> &AnyWindow {
-        &self.rule
+    /// The congestion control.
+    pub(crate) const fn cc(&self) -> &AnyCongestionControl {
+        &self.cc
     }
 
     /// The first number that is not acknowledged.
@@ -429,10 +429,10 @@ impl Sender {
         self.max - self.una
     }
 
-    /// Whether ECN is in use and the rule marks this kind of packet.
+    /// Packets that are ECN-capable; none if the ends have not agreed on ECN.
     #[inline]
     pub(crate) fn ect(&self) -> EctUse {
-        if self.ecn { self.rule.ect() } else { EctUse::None }
+        if self.ecn { self.cc.ect() } else { EctUse::None }
     }
 
     /// The offset of `seq` in everything written.
@@ -447,7 +447,7 @@ impl Sender {
 
     /// RFC 3168, section 6.1.2: the window was reduced, for whatever reason.
     fn announce_reduction(&mut self) {
-        self.cwr_due |= self.ecn && self.rule.cwr() == Cwr::Sent && self.rule.ect() != EctUse::None;
+        self.cwr_due |= self.ecn && self.cc.cwr() == Cwr::Sent && self.cc.ect() != EctUse::None;
     }
 
     /// The retransmission timer runs while something is in flight.
@@ -497,8 +497,8 @@ impl Sender {
         assert!(self.written >= self.acked);
         let sent = self.outstanding() - u32::from(self.fin.is_some_and(|_| !self.is_fin_acked()));
         assert_eq!(self.unsent, self.written - self.acked - u64::from(sent));
-        assert_eq!(self.window, self.rule.window());
-        assert_eq!(self.ssthresh, self.rule.ssthresh());
+        assert_eq!(self.window, self.cc.window());
+        assert_eq!(self.ssthresh, self.cc.ssthresh());
         assert_eq!(self.fast_path, self.can_use_fast_path(), "{self:?}");
         if let Recovery::Fast(point) = self.recovery {
             let repairs = self.una.is_before(point) && !self.nxt.is_before(point);

@@ -4,10 +4,10 @@ use tidegate_units::{Span, Time};
 
 use super::{Recovery, Sender};
 use crate::Stats;
+use crate::cc::{CongestionControl, Restart};
 use crate::config::IdleRestart;
 use crate::seq::{Range, Seq};
 use crate::timer::{Timer, Timers};
-use crate::window::{Restart, WindowRule};
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,7 +315,7 @@ impl Sender {
             IdleRestart::Rfc5681 => (timeout, Restart::AtMostInitial),
         };
         if idle > limit {
-            self.rule.on_idle(restart, self.nxt);
+            self.cc.on_idle(restart, self.nxt);
             self.refresh_window();
         }
     }
@@ -352,7 +352,7 @@ impl Sender {
         let fresh = (range.start + len).since(self.max);
         self.unsent -= u64::from(fresh);
         self.max = self.max.max(range.end);
-        if self.duplicates > 0 && is_new && self.outstanding() > self.rule.window() {
+        if self.duplicates > 0 && is_new && self.outstanding() > self.cc.window() {
             self.limited = self.limited.saturating_add(range.len());
         }
         if is_probe {

@@ -7,7 +7,7 @@ use tidegate_units::{Bytes, Ecn, Size, Time};
 use crate::config::{Config, EcnFallback};
 use crate::segment::Flags;
 use crate::seq::Seq;
-use crate::{Endpoint, Segment, window};
+use crate::{Endpoint, Segment, cc};
 
 const T: Time = Time::ZERO;
 
@@ -15,8 +15,8 @@ fn config() -> Config {
     Config { mss: 1000, ..Config::default() }
 }
 
-fn rule(name: &str) -> window::Config {
-    window::Config::named(name).unwrap()
+fn cc(name: &str) -> cc::Config {
+    cc::Config::named(name).unwrap()
 }
 
 fn poll(endpoint: &mut Endpoint, now: Time) -> Vec<Segment> {
@@ -30,8 +30,8 @@ fn poll(endpoint: &mut Endpoint, now: Time) -> Vec<Segment> {
 
 /// A client and a server after their handshake.
 fn connect(client: &Config, server: &Config, name: &str) -> [Endpoint; 2] {
-    let mut client = Endpoint::connect(client, &rule(name), Seq(0)).unwrap();
-    let mut server = Endpoint::listen(server, &rule(name), Seq(0)).unwrap();
+    let mut client = Endpoint::connect(client, &cc(name), Seq(0)).unwrap();
+    let mut server = Endpoint::listen(server, &cc(name), Seq(0)).unwrap();
     server.on_segment(&poll(&mut client, T)[0], T);
     client.on_segment(&poll(&mut server, T)[0], T);
     server.on_segment(&poll(&mut client, T)[0], T);
@@ -61,7 +61,7 @@ fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
     let asks = Flags::ECE | Flags::CWR;
     for (fallback, agreed) in [(EcnFallback::Off, true), (EcnFallback::AfterSynLoss, false)] {
         let config = Config { ecn_fallback: fallback, ..config() };
-        let mut client = Endpoint::connect(&config, &rule("dctcp"), Seq(0)).unwrap();
+        let mut client = Endpoint::connect(&config, &cc("dctcp"), Seq(0)).unwrap();
         let first = poll(&mut client, T)[0];
         assert!(first.flags.has(asks));
         let later = client.poll_timeout().unwrap();
@@ -70,13 +70,13 @@ fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
         assert_eq!(second.flags.has(asks), agreed);
 
         // The first is lost.
-        let mut server = Endpoint::listen(&config, &rule("dctcp"), Seq(0)).unwrap();
+        let mut server = Endpoint::listen(&config, &cc("dctcp"), Seq(0)).unwrap();
         server.on_segment(&second, later);
         let answer = poll(&mut server, later)[0];
         assert_eq!(answer.flags.has(Flags::ECE), agreed);
 
         // The first was late, and its answer comes before that of the second.
-        let mut server = Endpoint::listen(&config, &rule("dctcp"), Seq(0)).unwrap();
+        let mut server = Endpoint::listen(&config, &cc("dctcp"), Seq(0)).unwrap();
         server.on_segment(&first, later);
         let answer = poll(&mut server, later)[0];
         assert!(answer.flags.has(Flags::ECE));
@@ -133,7 +133,7 @@ fn a_pair_whose_handshake_has_gone_by_agrees_on_what_the_handshake_would() {
     {
         let [ours, theirs] = [*ours, *theirs].map(with);
         let by_handshake = behaviour(connect(&ours, &theirs, "dctcp"));
-        let dctcp = rule("dctcp");
+        let dctcp = cc("dctcp");
         let ends = [&ours, &theirs].map(|config| (config, &dctcp, Seq(0)));
         let gone_by = behaviour(Endpoint::established_pair(ends).unwrap());
         assert_eq!(gone_by, by_handshake, "{ours:?}\n{theirs:?}");

@@ -7,7 +7,7 @@ use tidegate_units::{Bytes, Ecn, Size, Span, Time};
 use crate::config::{Config, Echo, Ect, IdleRestart, Reader};
 use crate::segment::{Flags, SackBlocks};
 use crate::seq::{Range, Seq};
-use crate::{Endpoint, Segment, State, window};
+use crate::{Endpoint, Segment, State, cc};
 
 const MSS: u32 = 1000;
 
@@ -20,13 +20,13 @@ fn config() -> Config {
     }
 }
 
-fn rule(name: &str) -> window::Config {
-    window::Config::named(name).unwrap()
+fn cc(name: &str) -> cc::Config {
+    cc::Config::named(name).unwrap()
 }
 
 /// An endpoint whose data begins at 1, and whose peer's data begins at 1 too.
 fn established(config: &Config, name: &str) -> Endpoint {
-    Endpoint::established(config, &rule(name), Seq(0), Seq(0)).unwrap()
+    Endpoint::established(config, &cc(name), Seq(0), Seq(0)).unwrap()
 }
 
 fn poll(endpoint: &mut Endpoint, now: Time) -> Vec<Segment> {
@@ -75,8 +75,8 @@ const T: Time = Time::ZERO;
 
 #[test]
 fn the_handshake_asks_for_ecn_and_agrees() {
-    let mut client = Endpoint::connect(&config(), &rule("dctcp"), Seq(100)).unwrap();
-    let mut server = Endpoint::listen(&config(), &rule("dctcp"), Seq(500)).unwrap();
+    let mut client = Endpoint::connect(&config(), &cc("dctcp"), Seq(100)).unwrap();
+    let mut server = Endpoint::listen(&config(), &cc("dctcp"), Seq(500)).unwrap();
     client.write(3000, T);
     let syn = poll(&mut client, T);
     assert_eq!(syn.len(), 1, "no data before the handshake");
@@ -107,8 +107,8 @@ fn ecn_is_off_unless_both_sides_want_it() {
         (silent.clone(), silent, "reno", false),
     ];
     for (ours, theirs, name, expected) in cases {
-        let mut client = Endpoint::connect(&ours, &rule(name), Seq(100)).unwrap();
-        let mut server = Endpoint::listen(&theirs, &rule(name), Seq(500)).unwrap();
+        let mut client = Endpoint::connect(&ours, &cc(name), Seq(100)).unwrap();
+        let mut server = Endpoint::listen(&theirs, &cc(name), Seq(500)).unwrap();
         server.on_segment(&client.poll_segment(T).unwrap(), T);
         client.on_segment(&server.poll_segment(T).unwrap(), T);
         server.on_segment(&client.poll_segment(T).unwrap(), T);
@@ -119,7 +119,7 @@ fn ecn_is_off_unless_both_sides_want_it() {
 #[test]
 fn a_reflected_syn_ack_does_not_turn_ecn_on() {
     // RFC 3168, section 6.1.1.1: a SYN-ACK with both flags comes from a peer that copies bits.
-    let mut client = Endpoint::connect(&config(), &rule("rfc3168"), Seq(100)).unwrap();
+    let mut client = Endpoint::connect(&config(), &cc("rfc3168"), Seq(100)).unwrap();
     client.poll_segment(T);
     let answer = Segment {
         seq: Seq(500),
@@ -138,7 +138,7 @@ fn a_reflected_syn_ack_does_not_turn_ecn_on() {
 
 #[test]
 fn a_lost_syn_is_repeated_and_makes_the_start_cautious() {
-    let mut client = Endpoint::connect(&config(), &rule("reno"), Seq(0)).unwrap();
+    let mut client = Endpoint::connect(&config(), &cc("reno"), Seq(0)).unwrap();
     client.write(10_000, T);
     poll(&mut client, T);
     assert_eq!(client.poll_timeout(), Some(Time::from_secs(1)));
@@ -162,8 +162,8 @@ fn a_lost_syn_is_repeated_and_makes_the_start_cautious() {
 
 #[test]
 fn both_ends_may_open_at_once() {
-    let mut a = Endpoint::connect(&config(), &rule("reno"), Seq(10)).unwrap();
-    let mut b = Endpoint::connect(&config(), &rule("reno"), Seq(20)).unwrap();
+    let mut a = Endpoint::connect(&config(), &cc("reno"), Seq(10)).unwrap();
+    let mut b = Endpoint::connect(&config(), &cc("reno"), Seq(20)).unwrap();
     let (from_a, from_b) = (a.poll_segment(T).unwrap(), b.poll_segment(T).unwrap());
     a.on_segment(&from_b, T);
     b.on_segment(&from_a, T);
@@ -392,9 +392,9 @@ fn a_reduction_is_reported_once_on_new_data() {
 
 #[test]
 fn marks_after_a_paced_reduction_thin_sending_out() {
-    let linux = window::dctcp::Config::profile("linux-5.1").unwrap();
-    let rule = window::Config::Dctcp(linux);
-    let mut endpoint = Endpoint::established(&config(), &rule, Seq(0), Seq(0)).unwrap();
+    let linux = cc::dctcp::Config::profile("linux-5.1").unwrap();
+    let cc = cc::Config::Dctcp(linux);
+    let mut endpoint = Endpoint::established(&config(), &cc, Seq(0), Seq(0)).unwrap();
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
     let mut echo = ack(1000, &[]);
@@ -804,9 +804,9 @@ fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
 
 #[test]
 fn a_paced_reduction_is_over_when_nothing_is_in_flight() {
-    let linux = window::dctcp::Config::profile("linux-5.1").unwrap();
-    let rule = window::Config::Dctcp(linux);
-    let mut endpoint = Endpoint::established(&config(), &rule, Seq(0), Seq(0)).unwrap();
+    let linux = cc::dctcp::Config::profile("linux-5.1").unwrap();
+    let cc = cc::Config::Dctcp(linux);
+    let mut endpoint = Endpoint::established(&config(), &cc, Seq(0), Seq(0)).unwrap();
     endpoint.write(10_000, T);
     poll(&mut endpoint, T);
     let mut echo = ack(1000, &[]);
@@ -855,8 +855,8 @@ fn a_reset_after_a_timeout_still_reaches_the_peer() {
 #[test]
 fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
     let small = Config { mss: 100, ..config() };
-    let mut client = Endpoint::connect(&config(), &rule("reno"), Seq(0)).unwrap();
-    let mut server = Endpoint::listen(&small, &rule("reno"), Seq(0)).unwrap();
+    let mut client = Endpoint::connect(&config(), &cc("reno"), Seq(0)).unwrap();
+    let mut server = Endpoint::listen(&small, &cc("reno"), Seq(0)).unwrap();
     client.write(100_000, T);
     let syn = poll(&mut client, T);
     server.on_segment(&syn[0], T);
@@ -869,7 +869,7 @@ fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
 #[test]
 fn two_ends_that_open_at_the_same_time_lost_nothing() {
     let mut ends = [100, 500].map(|iss| {
-        let mut end = Endpoint::connect(&config(), &rule("dctcp"), Seq(iss)).unwrap();
+        let mut end = Endpoint::connect(&config(), &cc("dctcp"), Seq(iss)).unwrap();
         end.write(20_000, T);
         end
     });

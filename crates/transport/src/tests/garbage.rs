@@ -2,19 +2,19 @@
 
 use tidegate_units::{Ecn, Rng, Span, Time};
 
-use super::transfer::all_rules;
+use super::transfer::all_ccs;
 use crate::config::{Config, Echo};
 use crate::segment::{Flags, SackBlocks};
 use crate::seq::{Range, Seq};
 use crate::testing::{Network, Side};
-use crate::{Endpoint, Segment, State, window};
+use crate::{Endpoint, Segment, State, cc};
 
 const T: Time = Time::ZERO;
 
 fn established() -> Endpoint {
     let config = Config { mss: 1000, ..Config::default() };
-    let rule = window::Config::named("dctcp").unwrap();
-    Endpoint::established(&config, &rule, Seq(0), Seq(0)).unwrap()
+    let cc = cc::Config::named("dctcp").unwrap();
+    Endpoint::established(&config, &cc, Seq(0), Seq(0)).unwrap()
 }
 
 fn segment(seq: u32, ack: u32, len: u32, flags: Flags) -> Segment {
@@ -112,13 +112,13 @@ fn a_contradictory_fin_is_ignored() {
 
 #[test]
 fn an_endpoint_that_waits_for_a_syn_refuses_everything_else() {
-    let rule = window::Config::named("reno").unwrap();
+    let cc = cc::Config::named("reno").unwrap();
     for flags in [Flags::NONE, Flags::FIN, Flags::RST, Flags::ECE, Flags::SYN | Flags::FIN] {
-        let mut endpoint = Endpoint::listen(&Config::default(), &rule, Seq(0)).unwrap();
+        let mut endpoint = Endpoint::listen(&Config::default(), &cc, Seq(0)).unwrap();
         endpoint.on_segment(&segment(5, 5, 5, flags), T);
         assert_eq!((endpoint.state(), endpoint.poll_segment(T)), (State::Listen, None));
     }
-    let mut endpoint = Endpoint::listen(&Config::default(), &rule, Seq(0)).unwrap();
+    let mut endpoint = Endpoint::listen(&Config::default(), &cc, Seq(0)).unwrap();
     endpoint.on_segment(&segment(5, 77, 5, Flags::ACK), T);
     let reset = endpoint.poll_segment(T).unwrap();
     assert_eq!((reset.seq, reset.flags), (Seq(77), Flags::RST));
@@ -179,7 +179,7 @@ fn anything(rng: &mut Rng, near: &Segment) -> Segment {
 
 #[test]
 fn garbage_never_breaks_an_invariant() {
-    let rules = all_rules();
+    let all = all_ccs();
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 21);
         let config = Config {
@@ -189,11 +189,11 @@ fn garbage_never_breaks_an_invariant() {
             rto_min: Span::from_ms(1),
             ..Config::default()
         };
-        let rule = &rules[rng.next_u32() as usize % rules.len()];
+        let cc = &all[rng.next_u32() as usize % all.len()];
         let mut endpoint = match rng.next_u32() % 3 {
-            0 => Endpoint::connect(&config, rule, Seq(rng.next_u32())).unwrap(),
-            1 => Endpoint::listen(&config, rule, Seq(rng.next_u32())).unwrap(),
-            _ => Endpoint::established(&config, rule, Seq(u32::MAX), Seq(u32::MAX)).unwrap(),
+            0 => Endpoint::connect(&config, cc, Seq(rng.next_u32())).unwrap(),
+            1 => Endpoint::listen(&config, cc, Seq(rng.next_u32())).unwrap(),
+            _ => Endpoint::established(&config, cc, Seq(u32::MAX), Seq(u32::MAX)).unwrap(),
         };
         let mut now = T;
         // The mirror image of what was sent last: what a peer would answer near to.
@@ -231,8 +231,8 @@ fn a_connection_survives_garbage_from_a_third_party() {
     for seed in 0..100 {
         let config =
             Config { rto_min: Span::from_ms(1), echo: Echo::DctcpPaper, ..Config::default() };
-        let rule = window::Config::named("dctcp").unwrap();
-        let mut network = Network::new((&config, &rule), (&config, &rule), seed);
+        let cc = cc::Config::named("dctcp").unwrap();
+        let mut network = Network::new((&config, &cc), (&config, &cc), seed);
         network.weather.loss = 20;
         network.client.write(300_000, T);
         let mut rng = Rng::new(seed, 31);

@@ -6,7 +6,7 @@ use tidegate_units::{Span, Time};
 
 use crate::segment::Flags;
 use crate::seq::Seq;
-use crate::{Config, Endpoint, Segment, State, window};
+use crate::{Config, Endpoint, Segment, State, cc};
 
 /// Both ends of a connection, and what is in flight to each.
 struct Pair {
@@ -17,12 +17,12 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let rule = window::Config::named("dctcp").unwrap();
+        let cc = cc::Config::named("dctcp").unwrap();
         let config = Config::default();
         Self {
             ends: [
-                Endpoint::connect(&config, &rule, Seq(100)).unwrap(),
-                Endpoint::listen(&config, &rule, Seq(900)).unwrap(),
+                Endpoint::connect(&config, &cc, Seq(100)).unwrap(),
+                Endpoint::listen(&config, &cc, Seq(900)).unwrap(),
             ],
             in_flight: [Vec::new(), Vec::new()],
             sent: 0,

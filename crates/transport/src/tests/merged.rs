@@ -8,13 +8,13 @@ use tidegate_units::{Ecn, Span, Time};
 use crate::config::{AckPolicy, Config, Echo};
 use crate::segment::{Flags, Header};
 use crate::seq::Seq;
-use crate::{Endpoint, window};
+use crate::{Endpoint, cc};
 
 const MSS: u32 = 1000;
 
 fn receiver(config: &Config) -> Endpoint {
-    let rule = window::Config::named("dctcp").unwrap();
-    Endpoint::established(config, &rule, Seq(0), Seq(0)).unwrap()
+    let cc = cc::Config::named("dctcp").unwrap();
+    Endpoint::established(config, &cc, Seq(0), Seq(0)).unwrap()
 }
 
 fn config() -> Config {

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use tidegate_units::{Rate, Span, Time};
 
+use crate::cc::{self, dctcp};
 use crate::config::{Config, Echo};
 use crate::segment::Flags;
 use crate::testing::{Bottleneck, Network, Side};
-use crate::window::{self, dctcp};
 
 const MSS: u32 = 1448;
 
@@ -17,18 +17,18 @@ fn config(echo: Echo) -> Config {
     Config { echo, ..Config::profile("odctcp-dummynet").unwrap() }
 }
 
-fn dctcp(profile: &str) -> window::Config {
-    window::Config::Dctcp(dctcp::Config::profile(profile).unwrap())
+fn dctcp(profile: &str) -> cc::Config {
+    cc::Config::Dctcp(dctcp::Config::profile(profile).unwrap())
 }
 
-fn named(name: &str) -> window::Config {
-    window::Config::named(name).unwrap()
+fn named(name: &str) -> cc::Config {
+    cc::Config::named(name).unwrap()
 }
 
 /// Sends for ten seconds; answers the network, and the window in segments every 100 ms.
-fn trace(rule: &window::Config, echo: Echo) -> (Network, Vec<u32>) {
+fn trace(cc: &cc::Config, echo: Echo) -> (Network, Vec<u32>) {
     let (client, server) = (config(Echo::Rfc3168), config(echo));
-    let mut network = Network::new((&client, rule), (&server, rule), 1);
+    let mut network = Network::new((&client, cc), (&server, cc), 1);
     network.weather.delay = Span::from_ms(20);
     network.bottleneck = Some(Bottleneck::new(Rate::from_bps(2_000_000).unwrap(), 20, 6));
     network.tracing = true;
@@ -83,11 +83,11 @@ fn every_pair_that_announces_its_reductions_uses_the_link() {
         named("rfc3168"),
         named("ecn-star"),
     ];
-    for rule in &rules {
+    for cc in &rules {
         for echo in [Echo::Rfc3168, Echo::DctcpPaper, Echo::DctcpTwoAcks, Echo::Odctcp] {
-            let (network, windows) = trace(rule, echo);
+            let (network, windows) = trace(cc, echo);
             let used = utilisation(&network);
-            assert!(used > 75, "{rule:?} to {echo:?}: {used} % {windows:?}");
+            assert!(used > 75, "{cc:?} to {echo:?}: {used} % {windows:?}");
         }
     }
     // With a DCTCP receiver, which echoes no more than it sees, even silence does no harm.

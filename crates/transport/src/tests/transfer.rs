@@ -6,17 +6,17 @@ use tidegate_units::{Rng, Setting, Settings, Span, Time};
 
 use crate::config::{Config, Echo, Reader};
 use crate::testing::{Network, Side, Weather};
-use crate::{State, window};
+use crate::{State, cc};
 
-/// All window rules, and DCTCP in all its profiles.
-pub(super) fn all_rules() -> Vec<window::Config> {
-    let mut rules: Vec<_> =
-        window::Config::NAMES.iter().map(|name| window::Config::named(name).unwrap()).collect();
-    for name in window::dctcp::Config::PROFILES {
-        let profile = window::dctcp::Config::profile(name).unwrap();
-        rules.push(window::Config::Dctcp(profile));
+/// All congestion controls, and DCTCP in all its profiles.
+pub(super) fn all_ccs() -> Vec<cc::Config> {
+    let mut all: Vec<_> =
+        cc::Config::NAMES.iter().map(|name| cc::Config::named(name).unwrap()).collect();
+    for name in cc::dctcp::Config::PROFILES {
+        let profile = cc::dctcp::Config::profile(name).unwrap();
+        all.push(cc::Config::Dctcp(profile));
     }
-    rules
+    all
 }
 
 /// Settings drawn from everything that may matter to reliability.
@@ -61,7 +61,7 @@ fn draw_config(rng: &mut Rng) -> Config {
 }
 
 /// Sends messages both ways in bad weather, closes both ends, and expects all of it to arrive.
-fn transfer(seed: u64, client: (&Config, &window::Config), server: (&Config, &window::Config)) {
+fn transfer(seed: u64, client: (&Config, &cc::Config), server: (&Config, &cc::Config)) {
     transfer_over(Network::new(client, server, seed), seed);
 }
 
@@ -116,13 +116,13 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
 
 #[test]
 fn the_fast_paths_send_what_the_slow_path_would_send() {
-    let rules = all_rules();
+    let all = all_ccs();
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 13);
         let client = draw_config(&mut rng);
         let server = draw_config(&mut rng);
-        let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
-        let (ours, theirs) = (rule(), rule());
+        let mut cc = || &all[rng.next_u32() as usize % all.len()];
+        let (ours, theirs) = (cc(), cc());
         let [slow, fast, headers] = [Path::Slow, Path::Fast, Path::Headers].map(|path| {
             let mut network = Network::new((&client, ours), (&server, theirs), seed);
             network.tracing = true;
@@ -157,25 +157,25 @@ enum Path {
 
 #[test]
 fn everything_arrives_once_and_in_order_under_any_seed() {
-    let rules = all_rules();
+    let all = all_ccs();
     for seed in 0..600 {
         let mut rng = Rng::new(seed, 3);
         let client = draw_config(&mut rng);
         let server = draw_config(&mut rng);
-        let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
-        transfer(seed, (&client, rule()), (&server, rule()));
+        let mut cc = || &all[rng.next_u32() as usize % all.len()];
+        transfer(seed, (&client, cc()), (&server, cc()));
     }
 }
 
 #[test]
 fn every_sender_rule_works_with_every_receiver_rule() {
     let mut seed = 10_000;
-    for rule in &all_rules() {
+    for cc in &all_ccs() {
         for echo in Echo::NAMES {
             let mut rng = Rng::new(seed, 5);
             let server = Config { echo: Echo::read(echo).unwrap(), ..draw_config(&mut rng) };
             let client = draw_config(&mut rng);
-            transfer(seed, (&client, rule), (&server, rule));
+            transfer(seed, (&client, cc), (&server, cc));
             seed += 1;
         }
     }
@@ -191,8 +191,8 @@ fn a_slow_reader_stops_the_sender_and_lets_it_go_on() {
             receive_window: tidegate_units::Bytes(u64::from(9_000 + rng.next_u32() % 20_000)),
             ..draw_config(&mut rng)
         };
-        let rule = window::Config::named("reno").unwrap();
-        let mut network = Network::new((&client, &rule), (&server, &rule), seed);
+        let cc = cc::Config::named("reno").unwrap();
+        let mut network = Network::new((&client, &cc), (&server, &cc), seed);
         network.weather.loss = [0, 100][(seed % 2) as usize];
         network.client.write(200_000, Time::ZERO);
         let limit = Time::from_secs(3000);

@@ -56,7 +56,7 @@ const SIDES: [(Side, &str, &str); 3] = [
     (
         Side::Sender,
         "Senders",
-        "Window rules and DCTCP profiles, in a stack with the defaults of the RFCs.",
+        "Congestion controls and DCTCP profiles, in a stack with the defaults of the RFCs.",
     ),
     (Side::Receiver, "Receivers", "Echo rules, in a stack with the defaults of the RFCs."),
     (Side::Stack, "Stacks", "The settings of the published experiments around the window."),

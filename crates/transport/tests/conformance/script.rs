@@ -14,7 +14,7 @@ use crate::wire::Wire;
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Side {
-    /// The window rules and DCTCP profiles.
+    /// The congestion controls and DCTCP profiles.
     Sender,
     /// The echo rules.
     Receiver,
@@ -43,11 +43,11 @@ pub(crate) struct Case {
     pub(crate) source: String,
     pub(crate) side: Side,
     pub(crate) start: Start,
-    /// The window rule where it is not under test.
+    /// The congestion control where it is not under test.
     pub(crate) window: String,
     /// Settings of the endpoint, by name.
     pub(crate) config: Vec<(String, String)>,
-    /// Parameters of window rules, by pattern of subject.
+    /// Parameters of congestion controls, by pattern of subject.
     pub(crate) tune: Vec<(String, Vec<(String, String)>)>,
     /// Patterns of subjects that keep the rule.
     pub(crate) keeps: Vec<String>,

@@ -1,7 +1,7 @@
-//! What the suite is run against: window rules, echo rules, and stacks.
+//! What the suite is run against: congestion controls, echo rules, and stacks.
 
+use tidegate_transport::cc::{self, dctcp};
 use tidegate_transport::config::Echo;
-use tidegate_transport::window::{self, dctcp};
 use tidegate_transport::{Config, Endpoint, Profile};
 use tidegate_units::{Setting, Settings};
 
@@ -12,7 +12,7 @@ use crate::wire::Origin;
 pub(crate) fn subjects(side: Side) -> Vec<String> {
     let mut names: Vec<String> = match side {
         Side::Sender => {
-            let rules = window::Config::NAMES.iter().filter(|name| **name != "dctcp");
+            let rules = cc::Config::NAMES.iter().filter(|name| **name != "dctcp");
             let profiles = dctcp::Config::PROFILES;
             let profiles = profiles.iter().map(|profile| format!("dctcp/{profile}"));
             profiles.chain(rules.map(|name| (*name).to_owned())).collect()
@@ -35,9 +35,9 @@ pub(crate) fn is_match(pattern: &str, subject: &str) -> bool {
 /// The endpoint that a case describes, with the part of `subject` that is under test.
 pub(crate) fn endpoint(case: &Case, subject: &str, origin: Origin) -> Result<Endpoint, String> {
     let mut config = Config::default();
-    let mut rule = rule(&case.window)?;
+    let mut cc = cc(&case.window)?;
     match case.side {
-        Side::Sender => rule = self::rule(subject)?,
+        Side::Sender => cc = self::cc(subject)?,
         Side::Receiver => {
             config.echo = Echo::read(subject).map_err(|error| error.to_string())?;
         }
@@ -52,23 +52,23 @@ pub(crate) fn endpoint(case: &Case, subject: &str, origin: Origin) -> Result<End
     for (pattern, fields) in &case.tune {
         if is_match(pattern, subject) {
             for (field, text) in fields {
-                rule.set(field, text).map_err(|error| format!("tune, for {subject}: {error}"))?;
+                cc.set(field, text).map_err(|error| format!("tune, for {subject}: {error}"))?;
             }
         }
     }
     let made = match case.start {
-        Start::Connect => Endpoint::connect(&config, &rule, origin.own),
-        Start::Established => Endpoint::established(&config, &rule, origin.own, origin.peer),
-        Start::Listen => Endpoint::listen(&config, &rule, origin.own),
+        Start::Connect => Endpoint::connect(&config, &cc, origin.own),
+        Start::Established => Endpoint::established(&config, &cc, origin.own, origin.peer),
+        Start::Listen => Endpoint::listen(&config, &cc, origin.own),
     };
     made.map_err(|error| format!("config, for {subject}: {error}"))
 }
 
-/// A window rule by its name, or a DCTCP by its profile.
-fn rule(name: &str) -> Result<window::Config, String> {
-    let rule = match name.strip_prefix("dctcp/") {
-        Some(profile) => dctcp::Config::profile(profile).map(window::Config::Dctcp),
-        None => window::Config::named(name),
+/// A congestion control by its name, or a DCTCP by its profile.
+fn cc(name: &str) -> Result<cc::Config, String> {
+    let cc = match name.strip_prefix("dctcp/") {
+        Some(profile) => dctcp::Config::profile(profile).map(cc::Config::Dctcp),
+        None => cc::Config::named(name),
     };
-    rule.ok_or_else(|| format!("there is no window rule `{name}`"))
+    cc.ok_or_else(|| format!("there is no congestion control `{name}`"))
 }

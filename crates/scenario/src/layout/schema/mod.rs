@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use tidegate_units::{Choice, Form};
 
 use super::{Key, Section, Shape, tidy};
+use crate::text::document::before;
 
 /// The schema, of draft 2020-12, as JSON text.
 pub fn schema() -> String {
@@ -77,7 +78,13 @@ impl Definitions {
     fn table(&mut self, section: Section, kind: &str) -> Map<String, Value> {
         let mut properties = Map::new();
         for key in section.keys(kind) {
-            properties.insert(key.name.into(), self.key(&key));
+            let schema = self.key(&key);
+            if let Some(old) = before(key.name) {
+                let mut schema = schema.clone();
+                schema["deprecated"] = json!(true);
+                properties.insert(old.into(), schema);
+            }
+            properties.insert(key.name.into(), schema);
         }
         let mut table = Map::new();
         table.insert("type".into(), json!("object"));

@@ -39,7 +39,8 @@ fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), String> {
         let known = check_choice(word, rule, value, root)?
             || check_size(word, rule, value)?
             || check_parts(word, rule, value, words, root)?;
-        let says_nothing = ["$schema", "$defs", "$comment", "title", "description", "default"];
+        let says_nothing =
+            ["$schema", "$defs", "$comment", "title", "description", "default", "deprecated"];
         if !known && !says_nothing.contains(&word.as_str()) {
             return Err(format!("`{word}` is no word of a schema"));
         }

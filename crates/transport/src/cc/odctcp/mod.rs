@@ -15,7 +15,8 @@ use tidegate_units::{ConfigError, Ratio, settings};
 
 use super::dctcp::{self, Dctcp};
 use super::{
-    Acked, Cwnd, CwndParams, Cwr, EctUse, Flight, Reaction, Restart, Start, Timeout, WindowRule,
+    Acked, CongestionControl, Cwnd, CwndParams, Cwr, EctUse, Flight, Reaction, Restart, Start,
+    Timeout,
 };
 use crate::seq::Seq;
 
@@ -46,7 +47,7 @@ impl Odctcp {
     }
 }
 
-impl WindowRule for Odctcp {
+impl CongestionControl for Odctcp {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
         self.0.cwnd()
@@ -105,39 +106,39 @@ mod model;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, flight, params, start};
+    use crate::cc::testing::{ack, flight, params, start};
 
-    fn rule() -> Odctcp {
-        let mut rule = Odctcp::new(&Config::default(), &params()).unwrap();
-        rule.begin(&start(1000, 10_000));
-        rule
+    fn cc() -> Odctcp {
+        let mut cc = Odctcp::new(&Config::default(), &params()).unwrap();
+        cc.begin(&start(1000, 10_000));
+        cc
     }
 
     #[test]
     fn it_is_the_dctcp_of_the_thesis_with_cwr() {
-        let mut rule = rule();
-        assert_eq!((rule.cwr(), rule.ect()), (Cwr::Sent, EctUse::All));
+        let mut cc = cc();
+        assert_eq!((cc.cwr(), cc.ect()), (Cwr::Sent, EctUse::All));
         // α₀ = 0: the echo is handled before its ACK's sample, so the first cut is by nothing
         // (thesis, section 4.2.3); the sample then makes α = 64/1024.
-        assert_ne!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
-        assert_eq!(rule.window(), 10_000);
-        assert_eq!(rule.alpha(), Ratio::new(64, 1024));
-        rule.on_loss(&flight(1, 10));
-        assert_eq!(rule.window(), 5000, "half of the window before the mark");
-        rule.on_recovered(Seq(10_000));
-        rule.on_idle(Restart::AtMostInitial, Seq(10_000));
-        assert_eq!(rule.alpha(), Some(Ratio::ZERO));
-        rule.on_timeout(&flight(10, 14), Timeout::First);
-        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
+        assert_ne!(cc.on_ack(&ack(1, 10, true)), Reaction::None);
+        assert_eq!(cc.window(), 10_000);
+        assert_eq!(cc.alpha(), Ratio::new(64, 1024));
+        cc.on_loss(&flight(1, 10));
+        assert_eq!(cc.window(), 5000, "half of the window before the mark");
+        cc.on_recovered(Seq(10_000));
+        cc.on_idle(Restart::AtMostInitial, Seq(10_000));
+        assert_eq!(cc.alpha(), Some(Ratio::ZERO));
+        cc.on_timeout(&flight(10, 14), Timeout::First);
+        assert_eq!((cc.window(), cc.ssthresh()), (1000, 2000));
     }
 
     #[test]
     fn the_initial_alpha_can_be_chosen() {
         let config = Config { initial_alpha: Ratio::ONE, ..Config::default() };
-        let mut rule = Odctcp::new(&config, &params()).unwrap();
-        rule.begin(&start(1000, 10_000));
-        rule.on_ack(&ack(1, 10, true));
-        assert_eq!(rule.window(), 5000);
+        let mut cc = Odctcp::new(&config, &params()).unwrap();
+        cc.begin(&start(1000, 10_000));
+        cc.on_ack(&ack(1, 10, true));
+        assert_eq!(cc.window(), 5000);
         let config = Config { initial_alpha: Ratio::whole(2), ..Config::default() };
         assert!(Odctcp::new(&config, &params()).is_err());
     }

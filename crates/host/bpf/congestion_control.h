@@ -3,8 +3,8 @@
  * The hooks of an algorithm that sets the window itself (`cong_control`), for the rule whose header was included
  * before: `struct rule`, `struct rule_params` with the program's `params`, and `rule_*`.
  */
-#ifndef TIDEGATE_WINDOW_RULE_H
-#define TIDEGATE_WINDOW_RULE_H
+#ifndef TIDEGATE_CONGESTION_CONTROL_H
+#define TIDEGATE_CONGESTION_CONTROL_H
 
 #include "tidegate.h"
 #include "own_window.h"
@@ -146,7 +146,7 @@ u32 BPF_PROG(window_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-#define WINDOW_RULE_HOOKS                                  \
+#define CONGESTION_CONTROL_HOOKS                                  \
 	.init = (void *)window_init,                       \
 	.release = (void *)window_release,                 \
 	.in_ack_event = (void *)window_in_ack_event,       \

@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, settings};
 
-use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Reaction, Timeout, WindowRule};
+use super::{Acked, CongestionControl, Cwnd, CwndParams, EctUse, Flight, Reaction, Timeout};
 
 settings! {
     /// Parameters of Reno: none.
@@ -26,7 +26,7 @@ impl Reno {
     }
 }
 
-impl WindowRule for Reno {
+impl CongestionControl for Reno {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
         &self.cwnd
@@ -61,34 +61,34 @@ impl WindowRule for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, flight, params, start};
+    use crate::cc::testing::{ack, flight, params, start};
 
-    fn rule() -> Reno {
-        let mut rule = Reno::new(&Config::default(), &params()).unwrap();
-        rule.begin(&start(1000, 10_000));
-        rule
+    fn cc() -> Reno {
+        let mut cc = Reno::new(&Config::default(), &params()).unwrap();
+        cc.begin(&start(1000, 10_000));
+        cc
     }
 
     #[test]
     fn marks_mean_nothing_and_losses_halve() {
-        let mut rule = rule();
-        assert_eq!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
-        assert_eq!(rule.window(), 11_000);
-        rule.on_loss(&flight(1, 11));
-        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
-        rule.on_timeout(&flight(1, 9), Timeout::First);
-        assert_eq!((rule.window(), rule.ssthresh()), (1000, 4000));
-        rule.on_timeout(&flight(1, 2), Timeout::Repeated);
-        assert_eq!((rule.window(), rule.ssthresh()), (1000, 4000));
-        assert_eq!((rule.ect(), rule.alpha()), (EctUse::None, None));
+        let mut cc = cc();
+        assert_eq!(cc.on_ack(&ack(1, 10, true)), Reaction::None);
+        assert_eq!(cc.window(), 11_000);
+        cc.on_loss(&flight(1, 11));
+        assert_eq!((cc.window(), cc.ssthresh()), (5000, 5000));
+        cc.on_timeout(&flight(1, 9), Timeout::First);
+        assert_eq!((cc.window(), cc.ssthresh()), (1000, 4000));
+        cc.on_timeout(&flight(1, 2), Timeout::Repeated);
+        assert_eq!((cc.window(), cc.ssthresh()), (1000, 4000));
+        assert_eq!((cc.ect(), cc.alpha()), (EctUse::None, None));
     }
 
     #[test]
     fn the_window_grows_only_when_it_may() {
-        let mut rule = rule();
+        let mut cc = cc();
         let mut held = ack(1, 10, false);
         held.may_grow = false;
-        rule.on_ack(&held);
-        assert_eq!(rule.window(), 10_000);
+        cc.on_ack(&held);
+        assert_eq!(cc.window(), 10_000);
     }
 }

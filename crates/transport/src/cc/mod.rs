@@ -1,9 +1,8 @@
-//! Window rules: what acknowledgements, echoed marks, losses and timeouts do to the window.
+//! Congestion controls: what acknowledgements, echoed marks, losses and timeouts do to the window.
 //!
-//! A rule takes numbers and answers with a window; it sends nothing and keeps no time. Loss
-//! detection, retransmission and recovery belong to the sender. The receiver's part, how marks are
-//! echoed, is chosen separately ([`Echo`](crate::config::Echo)), so that any rule can face any
-//! receiver.
+//! A congestion control takes numbers and answers with a window; it sends nothing and keeps no
+//! time. Loss detection, retransmission and recovery belong to the sender. How receivers echo marks
+//! is chosen separately ([`Echo`](crate::config::Echo)), so any sender can face any receiver.
 
 mod cwnd;
 pub mod dctcp;
@@ -100,7 +99,7 @@ pub enum Restart {
     Keep,
 }
 
-/// A rule's answer to an ACK.
+/// Reaction of a congestion control to an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// No reduction.
@@ -134,7 +133,7 @@ choices! {
     }
 }
 
-/// Which packets a rule wants to be ECN-capable.
+/// Packets that are ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EctUse {
     /// All of them: data, retransmissions and pure ACKs.
@@ -158,7 +157,7 @@ pub struct Start {
     pub first: Seq,
 }
 
-/// What an ACK has left: the rule's reaction, and the window as it is now.
+/// State after an ACK: the reaction and the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The reaction.
@@ -170,8 +169,8 @@ pub struct Answer {
 }
 
 /// Decides on the congestion window of one connection.
-pub trait WindowRule {
-    /// The window that the rule decides on.
+pub trait CongestionControl {
+    /// The window.
     fn cwnd(&self) -> &Cwnd;
 
     /// The same, to change it.
@@ -212,8 +211,8 @@ pub trait WindowRule {
         self.cwnd().ssthresh()
     }
 
-    /// [`on_ack`](Self::on_ack), and the window after it: a rule that is chosen at run time is
-    /// then looked up once.
+    /// [`on_ack`](Self::on_ack) and the window after it, with one lookup of a congestion control
+    /// that was chosen at run time.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -224,7 +223,7 @@ pub trait WindowRule {
         Answer { reaction, window: self.window(), ssthresh: self.ssthresh() }
     }
 
-    /// The estimate of the marked fraction, for rules that keep one.
+    /// Estimate of the marked fraction, if there is one.
     fn alpha(&self) -> Option<Ratio> {
         None
     }
@@ -238,14 +237,15 @@ pub trait WindowRule {
     }
 }
 
-/// Makes, from one list: the enum of all rules and its forwarding, the enum of their parameters,
+/// Makes, from one list: the enum of all congestion controls with its forwarding, the enum of their
+/// parameters,
 /// and the names by which both are known in files and on the command line.
-macro_rules! rules {
+macro_rules! congestion_controls {
     ($($variant:ident($module:ident),)*) => {
-        /// Any window rule, chosen at run time.
+        /// Any congestion control, chosen at run time.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        pub enum AnyWindow {
+        pub enum AnyCongestionControl {
             $(
                 #[doc = concat!("See [`", stringify!($module), "`].")]
                 $variant($module::$variant),
@@ -253,7 +253,7 @@ macro_rules! rules {
         }
 
         catalogue! {
-            /// The parameters of any window rule.
+            /// The parameters of any congestion control.
             #[non_exhaustive]
             pub enum Config {
                 []
@@ -262,28 +262,28 @@ macro_rules! rules {
         }
 
         impl Config {
-            /// Makes the rule, or says which parameter cannot be used.
-            pub fn build(&self, params: &CwndParams) -> Result<AnyWindow, ConfigError> {
+            /// Makes the congestion control, or says which parameter cannot be used.
+            pub fn build(&self, params: &CwndParams) -> Result<AnyCongestionControl, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => {
-                        AnyWindow::$variant($module::$variant::new(config, params)?)
+                        AnyCongestionControl::$variant($module::$variant::new(config, params)?)
                     })*
                 })
             }
         }
 
-        /// Calls the same method of whichever rule it is.
+        /// Calls a method of the variant.
         macro_rules! forward {
-            ($self:ident, $rule:ident => $call:expr) => {
+            ($self:ident, $cc:ident => $call:expr) => {
                 match $self {
-                    $(AnyWindow::$variant($rule) => $call,)*
+                    $(AnyCongestionControl::$variant($cc) => $call,)*
                 }
             };
         }
     };
 }
 
-rules! {
+congestion_controls! {
     Dctcp(dctcp),
     EcnStar(ecn_star),
     Odctcp(odctcp),
@@ -291,23 +291,23 @@ rules! {
     Rfc3168(rfc3168),
 }
 
-impl WindowRule for AnyWindow {
+impl CongestionControl for AnyCongestionControl {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
-        forward!(self, rule => rule.cwnd())
+        forward!(self, cc => cc.cwnd())
     }
 
     fn cwnd_mut(&mut self) -> &mut Cwnd {
-        forward!(self, rule => rule.cwnd_mut())
+        forward!(self, cc => cc.cwnd_mut())
     }
 
     fn begin(&mut self, start: &Start) {
-        forward!(self, rule => rule.begin(start));
+        forward!(self, cc => cc.begin(start));
     }
 
     #[inline]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
-        forward!(self, rule => rule.on_ack(acked))
+        forward!(self, cc => cc.on_ack(acked))
     }
 
     #[inline(always)]
@@ -316,47 +316,47 @@ impl WindowRule for AnyWindow {
         reason = "what the kind of ACK leaves to decide is known to the caller"
     )]
     fn answer(&mut self, acked: &Acked) -> Answer {
-        forward!(self, rule => rule.answer(acked))
+        forward!(self, cc => cc.answer(acked))
     }
 
     fn on_loss(&mut self, flight: &Flight) {
-        forward!(self, rule => rule.on_loss(flight));
+        forward!(self, cc => cc.on_loss(flight));
     }
 
     fn on_recovered(&mut self, ack: Seq) {
-        forward!(self, rule => rule.on_recovered(ack));
+        forward!(self, cc => cc.on_recovered(ack));
     }
 
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
-        forward!(self, rule => rule.on_timeout(flight, timeout));
+        forward!(self, cc => cc.on_timeout(flight, timeout));
     }
 
     fn on_idle(&mut self, restart: Restart, next: Seq) {
-        forward!(self, rule => rule.on_idle(restart, next));
+        forward!(self, cc => cc.on_idle(restart, next));
     }
 
     fn alpha(&self) -> Option<Ratio> {
-        forward!(self, rule => rule.alpha())
+        forward!(self, cc => cc.alpha())
     }
 
     #[inline]
     fn ect(&self) -> EctUse {
-        forward!(self, rule => rule.ect())
+        forward!(self, cc => cc.ect())
     }
 
     fn cwr(&self) -> Cwr {
-        forward!(self, rule => rule.cwr())
+        forward!(self, cc => cc.cwr())
     }
 }
 
-/// What the rules' own tests start from.
+/// Starting points of unit tests.
 #[cfg(test)]
 mod testing {
     use super::*;
     use crate::config::{Avoidance, Credit, SlowStart};
 
     /// Segments of 1000 bytes, an initial window of ten, byte counting with L = 1.
-    pub(in crate::window) fn params() -> CwndParams {
+    pub(in crate::cc) fn params() -> CwndParams {
         CwndParams {
             mss: 1000,
             initial: 10_000,
@@ -369,13 +369,13 @@ mod testing {
     }
 
     /// A connection whose data begins at zero.
-    pub(in crate::window) fn start(mss: u32, initial: u32) -> Start {
+    pub(in crate::cc) fn start(mss: u32, initial: u32) -> Start {
         Start { mss, initial, max: 1 << 30, first: Seq(0) }
     }
 
     /// An ACK of one segment that brings the acknowledged part to `ack` thousand bytes, while
     /// `sent` thousand were sent.
-    pub(in crate::window) fn ack(ack: u32, sent: u32, echo: bool) -> Acked {
+    pub(in crate::cc) fn ack(ack: u32, sent: u32, echo: bool) -> Acked {
         Acked {
             ack: Seq(ack * 1000),
             sent: Seq(sent * 1000),
@@ -390,7 +390,7 @@ mod testing {
     }
 
     /// What is outstanding between two thousands.
-    pub(in crate::window) fn flight(una: u32, sent: u32) -> Flight {
+    pub(in crate::cc) fn flight(una: u32, sent: u32) -> Flight {
         Flight { bytes: (sent - una) * 1000, una: Seq(una * 1000), sent: Seq(sent * 1000) }
     }
 }
@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_known_by_name_and_field() {
+    fn congestion_controls_are_known_by_name_and_field() {
         for name in Config::NAMES {
             let mut config = Config::named(name).unwrap();
             assert_eq!(config.name(), *name);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn any_rule_stays_small() {
-        assert!(size_of::<AnyWindow>() <= 192, "{}", size_of::<AnyWindow>());
+    fn any_congestion_control_stays_small() {
+        assert!(size_of::<AnyCongestionControl>() <= 192, "{}", size_of::<AnyCongestionControl>());
     }
 }

@@ -9,7 +9,9 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
+use super::{
+    Acked, CongestionControl, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout,
+};
 use crate::seq::Seq;
 
 settings! {
@@ -43,7 +45,7 @@ impl EcnStar {
     }
 }
 
-impl WindowRule for EcnStar {
+impl CongestionControl for EcnStar {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
         &self.cwnd
@@ -96,49 +98,49 @@ impl WindowRule for EcnStar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, flight, params, start};
+    use crate::cc::testing::{ack, flight, params, start};
 
-    fn rule() -> EcnStar {
-        let mut rule = EcnStar::new(&Config::default(), &params()).unwrap();
-        rule.begin(&start(1000, 10_000));
-        rule
+    fn cc() -> EcnStar {
+        let mut cc = EcnStar::new(&Config::default(), &params()).unwrap();
+        cc.begin(&start(1000, 10_000));
+        cc
     }
 
     #[test]
     fn a_mark_halves_the_window_itself_and_growth_goes_on() {
-        let mut rule = rule();
+        let mut cc = cc();
         // Three segments outstanding of a window of ten: the window counts, not the flight.
-        assert_eq!(rule.on_ack(&ack(1, 3, true)), Reaction::Reduced(Pace::AtOnce));
-        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
+        assert_eq!(cc.on_ack(&ack(1, 3, true)), Reaction::Reduced(Pace::AtOnce));
+        assert_eq!((cc.window(), cc.ssthresh()), (5000, 5000));
         // Avoidance: five more ACKs, with or without ECE, make a segment.
         for i in 2..=3 {
-            rule.on_ack(&ack(i, 3, true));
+            cc.on_ack(&ack(i, 3, true));
         }
-        assert_eq!(rule.window(), 5000);
+        assert_eq!(cc.window(), 5000);
         for i in 4..=6 {
-            rule.on_ack(&ack(i, 9, false));
+            cc.on_ack(&ack(i, 9, false));
         }
-        assert_eq!(rule.window(), 6000);
+        assert_eq!(cc.window(), 6000);
     }
 
     #[test]
     fn the_floor_is_one_segment_and_the_threshold_two() {
-        let mut rule = rule();
-        rule.begin(&start(1000, 1000));
-        rule.on_ack(&ack(1, 3, true));
-        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
+        let mut cc = cc();
+        cc.begin(&start(1000, 1000));
+        cc.on_ack(&ack(1, 3, true));
+        assert_eq!((cc.window(), cc.ssthresh()), (1000, 2000));
     }
 
     #[test]
     fn a_loss_after_a_mark_does_not_cut_again() {
-        let mut rule = rule();
-        rule.on_ack(&ack(1, 10, true));
-        rule.on_loss(&flight(1, 10));
-        assert_eq!(rule.window(), 5000);
-        rule.on_recovered(Seq(10_000));
-        rule.on_loss(&flight(10, 15));
-        assert_eq!(rule.window(), 2500);
-        rule.on_timeout(&flight(10, 15), Timeout::First);
-        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
+        let mut cc = cc();
+        cc.on_ack(&ack(1, 10, true));
+        cc.on_loss(&flight(1, 10));
+        assert_eq!(cc.window(), 5000);
+        cc.on_recovered(Seq(10_000));
+        cc.on_loss(&flight(10, 15));
+        assert_eq!(cc.window(), 2500);
+        cc.on_timeout(&flight(10, 15), Timeout::First);
+        assert_eq!((cc.window(), cc.ssthresh()), (1000, 2000));
     }
 }

@@ -19,8 +19,8 @@ use tidegate_units::{ConfigError, Ratio, choices, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
 use super::{
-    Acked, Cwnd, CwndParams, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Start, Timeout,
-    WindowRule,
+    Acked, CongestionControl, Cwnd, CwndParams, Cwr, EctUse, Flight, Pace, Phase, Reaction,
+    Restart, Start, Timeout,
 };
 use crate::seq::Seq;
 
@@ -259,7 +259,7 @@ impl Dctcp {
     }
 }
 
-impl WindowRule for Dctcp {
+impl CongestionControl for Dctcp {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
         &self.cwnd

@@ -1,4 +1,5 @@
-//! The window itself: slow start, congestion avoidance and the cuts that all rules share.
+//! The window itself: slow start, congestion avoidance and the cuts that all congestion controls
+//! share.
 //!
 //! RFC 5681, section 3.1, counted in bytes (RFC 3465). Fractions of a segment are kept in a byte
 //! accumulator, so that no growth is lost to rounding.
@@ -10,7 +11,7 @@ use crate::seq::Seq;
 
 use super::{Restart, Start, Timeout};
 
-/// What a rule is made from: the settings of the endpoint that concern the window.
+/// Settings of the endpoint that concern the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CwndParams {
     /// Largest payload of a segment.

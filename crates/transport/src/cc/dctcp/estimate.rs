@@ -6,8 +6,8 @@
 use tidegate_units::{ConfigError, Ratio, choices};
 
 use super::Config;
+use crate::cc::{AckKind, Acked, Flight, Phase};
 use crate::seq::Seq;
-use crate::window::{AckKind, Acked, Flight, Phase};
 
 choices! {
     /// What F is a fraction of.

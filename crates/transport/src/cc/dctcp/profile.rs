@@ -6,7 +6,7 @@ use super::{
     Arithmetic, Config, Counting, CutAlpha, IdleAlpha, LossAfterMark, LossCut, MarkThreshold,
     Rounding, TimeoutCut, WindowEnd,
 };
-use crate::window::{Cwr, Pace, Regrowth};
+use crate::cc::{Cwr, Pace, Regrowth};
 
 impl Config {
     /// The names of the known DCTCPs.
@@ -108,7 +108,7 @@ impl Config {
     }
 
     /// FreeBSD as the ODCTCP thesis describes it.
-    pub(in crate::window) fn freebsd_thesis() -> Self {
+    pub(in crate::cc) fn freebsd_thesis() -> Self {
         Self {
             initial_alpha: Ratio::ZERO,
             counting: Counting::EdgeBytes,

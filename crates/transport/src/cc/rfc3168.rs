@@ -11,7 +11,9 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
+use super::{
+    Acked, CongestionControl, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout,
+};
 use crate::seq::Seq;
 
 settings! {
@@ -44,7 +46,7 @@ impl Rfc3168 {
     }
 }
 
-impl WindowRule for Rfc3168 {
+impl CongestionControl for Rfc3168 {
     #[inline]
     fn cwnd(&self) -> &Cwnd {
         &self.cwnd
@@ -96,53 +98,53 @@ impl WindowRule for Rfc3168 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, flight, params, start};
+    use crate::cc::testing::{ack, flight, params, start};
 
-    fn rule() -> Rfc3168 {
-        let mut rule = Rfc3168::new(&Config::default(), &params()).unwrap();
-        rule.begin(&start(1000, 10_000));
-        rule
+    fn cc() -> Rfc3168 {
+        let mut cc = Rfc3168::new(&Config::default(), &params()).unwrap();
+        cc.begin(&start(1000, 10_000));
+        cc
     }
 
     #[test]
     fn a_mark_halves_once_per_window_and_freezes_growth() {
-        let mut rule = rule();
-        assert_eq!(rule.on_ack(&ack(1, 10, true)), Reaction::Reduced(Pace::AtOnce));
-        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
+        let mut cc = cc();
+        assert_eq!(cc.on_ack(&ack(1, 10, true)), Reaction::Reduced(Pace::AtOnce));
+        assert_eq!((cc.window(), cc.ssthresh()), (5000, 5000));
         for i in 2..=10 {
-            assert_eq!(rule.on_ack(&ack(i, 15, true)), Reaction::None);
-            assert_eq!(rule.window(), 5000);
+            assert_eq!(cc.on_ack(&ack(i, 15, true)), Reaction::None);
+            assert_eq!(cc.window(), 5000);
         }
         // The first ACK of data sent after the cut ends it: five outstanding, down to two and a
         // half, and the floor of two segments is not reached.
-        assert_eq!(rule.on_ack(&ack(11, 15, true)), Reaction::Reduced(Pace::AtOnce));
-        assert_eq!(rule.window(), 2500);
+        assert_eq!(cc.on_ack(&ack(11, 15, true)), Reaction::Reduced(Pace::AtOnce));
+        assert_eq!(cc.window(), 2500);
     }
 
     #[test]
     fn the_floor_is_two_segments() {
-        let mut rule = rule();
-        rule.on_ack(&ack(1, 3, true));
-        assert_eq!(rule.window(), 2000);
+        let mut cc = cc();
+        cc.on_ack(&ack(1, 3, true));
+        assert_eq!(cc.window(), 2000);
     }
 
     #[test]
     fn a_loss_after_a_mark_does_not_cut_again_and_a_mark_after_a_loss_neither() {
-        let mut marked = rule();
+        let mut marked = cc();
         marked.on_ack(&ack(1, 10, true));
         marked.on_loss(&flight(1, 10));
         assert_eq!(marked.window(), 5000);
         marked.on_recovered(Seq(10_000));
         assert_eq!(marked.on_ack(&ack(11, 20, true)), Reaction::Reduced(Pace::AtOnce));
 
-        let mut lost = rule();
+        let mut lost = cc();
         lost.on_loss(&flight(0, 10));
         let mut echo = ack(1, 10, true);
         echo.phase = Phase::FastRecovery;
         assert_eq!(lost.on_ack(&echo), Reaction::None);
         assert_eq!(lost.window(), 5000);
 
-        let mut timed_out = rule();
+        let mut timed_out = cc();
         timed_out.on_timeout(&flight(0, 10), Timeout::First);
         assert_eq!(timed_out.on_ack(&ack(1, 10, true)), Reaction::None);
         assert_eq!((timed_out.window(), timed_out.ssthresh()), (2000, 5000), "slow start goes on");

@@ -5,32 +5,32 @@ use alloc::vec::Vec;
 use tidegate_units::Settings;
 
 use super::*;
-use crate::window::AckKind;
-use crate::window::testing::{ack, flight, params, start};
+use crate::cc::AckKind;
+use crate::cc::testing::{ack, flight, params, start};
 
 const MSS: u32 = 1000;
 
-fn rule(name: &str) -> Dctcp {
-    let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
-    rule
+fn cc(name: &str) -> Dctcp {
+    let mut cc = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
+    cc
 }
 
 /// α in parts of 1024, rounded down.
-fn alpha(rule: &Dctcp) -> u64 {
-    rule.alpha().unwrap().of(1024)
+fn alpha(cc: &Dctcp) -> u64 {
+    cc.alpha().unwrap().of(1024)
 }
 
 /// Feeds windows of ten segments, of which the first `marked[i]` are echoed in the i-th, and
 /// answers α in parts of 1024 after each window.
 fn alphas(name: &str, marked: &[u32]) -> Vec<u64> {
-    let mut rule = rule(name);
+    let mut cc = cc(name);
     let mut acked = 0;
     // The first ACK ends the empty window that every implementation starts with, as a sample of
     // one ACK. It is unmarked.
-    rule.on_ack(&ack(1, 10, false));
+    cc.on_ack(&ack(1, 10, false));
     acked += 1;
-    let mut seen = Vec::from([alpha(&rule)]);
+    let mut seen = Vec::from([alpha(&cc)]);
     let mut end = 10;
     for &marked in marked {
         let start = acked;
@@ -42,10 +42,10 @@ fn alphas(name: &str, marked: &[u32]) -> Vec<u64> {
         };
         while acked < last {
             acked += 1;
-            rule.on_ack(&ack(acked, next_end, acked - start <= marked));
+            cc.on_ack(&ack(acked, next_end, acked - start <= marked));
         }
         end = next_end;
-        seen.push(alpha(&rule));
+        seen.push(alpha(&cc));
     }
     seen
 }
@@ -98,15 +98,15 @@ fn small_alpha_stalls_in_old_kernels_and_reaches_zero_in_newer_ones() {
 fn cut(name: &str, initial: u32, alpha: Ratio) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = alpha;
-    let mut rule = Dctcp::new(&config, &CwndParams { initial, ..params() }).unwrap();
-    rule.begin(&start(MSS, initial));
+    let mut cc = Dctcp::new(&config, &CwndParams { initial, ..params() }).unwrap();
+    cc.begin(&start(MSS, initial));
     // The ACK of nothing new: no sample is taken, so the cut uses α as given.
     let mut echo = ack(1, 10, true);
     echo.bytes = 0;
     echo.kind = AckKind::Other;
     echo.ack = Seq(0);
-    assert_eq!(rule.on_ack(&echo), Reaction::Reduced(config.pace));
-    (rule.window(), rule.ssthresh())
+    assert_eq!(cc.on_ack(&echo), Reaction::Reduced(config.pace));
+    (cc.window(), cc.ssthresh())
 }
 
 #[test]
@@ -143,15 +143,15 @@ fn the_lower_bound_of_the_window_differs() {
 
 /// The window after each of these echoes, ACK by ACK from the first, ten segments per window.
 fn windows(name: &str, echoes: &[bool]) -> Vec<u32> {
-    let mut rule = rule(name);
+    let mut cc = cc(name);
     let mut acked: u32 = 0;
     echoes
         .iter()
         .map(|&echo| {
             acked += 1;
             let sent = acked.div_ceil(10) * 10;
-            rule.on_ack(&ack(acked, sent, echo));
-            rule.window()
+            cc.on_ack(&ack(acked, sent, echo));
+            cc.window()
         })
         .collect()
 }
@@ -185,21 +185,21 @@ fn in_freebsd_the_ack_that_cuts_also_grows_the_window() {
     let params = CwndParams { slow_start: crate::config::SlowStart::UpTo, ..params() };
     // α = 0: nothing is cut, and at ssthresh it is still slow start.
     for (name, window) in [("freebsd-thesis", 11_000), ("thesis-plain", 10_000)] {
-        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params).unwrap();
-        rule.begin(&start(MSS, 10 * MSS));
-        rule.on_ack(&ack(1, 10, true));
-        assert_eq!(rule.window(), window, "{name}");
+        let mut cc = Dctcp::new(&Config::profile(name).unwrap(), &params).unwrap();
+        cc.begin(&start(MSS, 10 * MSS));
+        cc.on_ack(&ack(1, 10, true));
+        assert_eq!(cc.window(), window, "{name}");
     }
 }
 
 #[test]
 fn there_is_one_cut_per_window_of_data() {
-    let mut rule = rule("rfc8257");
+    let mut cc = cc("rfc8257");
     let windows: Vec<u32> = (1..=12)
         .map(|i| {
             // 10 segments were sent before the cut; later ones follow.
-            rule.on_ack(&ack(i, if i == 1 { 10 } else { 20 }, true));
-            rule.window()
+            cc.on_ack(&ack(i, if i == 1 { 10 } else { 20 }, true));
+            cc.window()
         })
         .collect();
     // The second cut comes with the ACK that passes segment 10, that is the eleventh; α is 1.
@@ -211,17 +211,17 @@ fn there_is_one_cut_per_window_of_data() {
 fn after_loss(name: &str, marked: bool) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
-    let mut rule = Dctcp::new(&config, &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
+    let mut cc = Dctcp::new(&config, &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
         echo.ack = Seq(0);
         echo.bytes = 0;
         echo.kind = AckKind::Other;
-        rule.on_ack(&echo);
+        cc.on_ack(&echo);
     }
-    rule.on_loss(&flight(0, 10));
-    (rule.window(), rule.ssthresh())
+    cc.on_loss(&flight(0, 10));
+    (cc.window(), cc.ssthresh())
 }
 
 #[test]
@@ -251,35 +251,35 @@ fn the_reaction_to_loss_differs() {
 fn in_freebsd_a_loss_halves_the_window_of_the_last_echo() {
     let mut config = Config::profile("freebsd-thesis").unwrap();
     config.initial_alpha = Ratio::ONE;
-    let mut rule = Dctcp::new(&config, &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
+    let mut cc = Dctcp::new(&config, &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
     // The first echo halves to five segments; the second is in the same window of data.
-    rule.on_ack(&ack(1, 10, true));
-    assert_eq!(rule.window(), 5 * MSS);
-    rule.on_ack(&ack(2, 10, true));
-    rule.on_loss(&flight(2, 10));
-    assert_eq!(rule.window(), 2500, "half of five segments, not of ten");
+    cc.on_ack(&ack(1, 10, true));
+    assert_eq!(cc.window(), 5 * MSS);
+    cc.on_ack(&ack(2, 10, true));
+    cc.on_loss(&flight(2, 10));
+    assert_eq!(cc.window(), 2500, "half of five segments, not of ten");
 }
 
 #[test]
 fn a_timeout_with_nothing_counted_lowers_alpha_in_freebsd() {
     let mut config = Config::profile("freebsd-thesis").unwrap();
     config.initial_alpha = Ratio::ONE;
-    let mut rule = Dctcp::new(&config, &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
-    rule.on_timeout(&flight(0, 10), Timeout::First);
-    assert_eq!(alpha(&rule), 1024 - 64);
+    let mut cc = Dctcp::new(&config, &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
+    cc.on_timeout(&flight(0, 10), Timeout::First);
+    assert_eq!(alpha(&cc), 1024 - 64);
 }
 
 #[test]
 fn the_window_before_a_mark_is_forgotten_with_its_data() {
-    let mut rule = rule("freebsd-thesis");
-    rule.on_ack(&ack(1, 10, true));
-    rule.on_loss(&flight(1, 10));
-    assert_eq!(rule.window(), 5000, "half of the ten segments before the mark");
-    rule.on_recovered(Seq(10 * MSS));
-    rule.on_loss(&flight(10, 15));
-    assert_eq!(rule.window(), 2500, "half of the window as it is");
+    let mut cc = cc("freebsd-thesis");
+    cc.on_ack(&ack(1, 10, true));
+    cc.on_loss(&flight(1, 10));
+    assert_eq!(cc.window(), 5000, "half of the ten segments before the mark");
+    cc.on_recovered(Seq(10 * MSS));
+    cc.on_loss(&flight(10, 15));
+    assert_eq!(cc.window(), 2500, "half of the window as it is");
 }
 
 /// The slow start threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark
@@ -287,20 +287,20 @@ fn the_window_before_a_mark_is_forgotten_with_its_data() {
 fn after_timeout(name: &str, marked: bool) -> u32 {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
-    let mut rule = Dctcp::new(&config, &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
+    let mut cc = Dctcp::new(&config, &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
         echo.ack = Seq(0);
         echo.bytes = 0;
         echo.kind = AckKind::Other;
-        rule.on_ack(&echo);
+        cc.on_ack(&echo);
     }
-    rule.on_timeout(&flight(0, 10), Timeout::First);
-    assert_eq!(rule.window(), MSS, "{name}");
-    let ssthresh = rule.ssthresh();
-    rule.on_timeout(&flight(0, 1), Timeout::Repeated);
-    assert_eq!(rule.ssthresh(), ssthresh, "{name}: a repeated timeout keeps ssthresh");
+    cc.on_timeout(&flight(0, 10), Timeout::First);
+    assert_eq!(cc.window(), MSS, "{name}");
+    let ssthresh = cc.ssthresh();
+    cc.on_timeout(&flight(0, 1), Timeout::Repeated);
+    assert_eq!(cc.ssthresh(), ssthresh, "{name}: a repeated timeout keeps ssthresh");
     ssthresh
 }
 
@@ -308,10 +308,10 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
 fn only_ns3_lets_the_threshold_fall_below_two_segments() {
     // One segment, α = 1: half of the window and half of the flight are 500 bytes.
     for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 500)] {
-        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
-        rule.begin(&start(MSS, MSS));
-        rule.on_timeout(&flight(0, 1), Timeout::First);
-        assert_eq!(rule.ssthresh(), expected, "{name}");
+        let mut cc = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
+        cc.begin(&start(MSS, MSS));
+        cc.on_timeout(&flight(0, 1), Timeout::First);
+        assert_eq!(cc.ssthresh(), expected, "{name}");
     }
 }
 
@@ -331,16 +331,16 @@ fn the_reaction_to_a_timeout_differs() {
 fn linux_halves_whole_segments() {
     // Eleven and a half segments: ⌊11 / 2⌋ = 5. To the byte it would be 5750.
     for (name, half) in [("linux-5.1", 5000), ("ns2", 5750)] {
-        let rule = || {
+        let cc = || {
             let config = Config::profile(name).unwrap();
-            let mut rule = Dctcp::new(&config, &params()).unwrap();
-            rule.begin(&start(MSS, 11_500));
-            rule
+            let mut cc = Dctcp::new(&config, &params()).unwrap();
+            cc.begin(&start(MSS, 11_500));
+            cc
         };
-        let mut lost = rule();
+        let mut lost = cc();
         lost.on_loss(&flight(0, 11));
         assert_eq!((lost.window(), lost.ssthresh()), (half, half), "{name}");
-        let mut timed_out = rule();
+        let mut timed_out = cc();
         timed_out.on_timeout(&flight(0, 11), Timeout::First);
         assert_eq!(timed_out.ssthresh(), half, "{name}");
     }
@@ -357,18 +357,18 @@ fn counting_differs_on_duplicates() {
     let fraction = |counting| {
         let config =
             Config { counting, initial_alpha: Ratio::ZERO, gain: Ratio::ONE, ..Config::default() };
-        let mut rule = Dctcp::new(&config, &params()).unwrap();
-        rule.begin(&start(MSS, 10 * MSS));
-        rule.on_ack(&ack(1, 10, false));
+        let mut cc = Dctcp::new(&config, &params()).unwrap();
+        cc.begin(&start(MSS, 10 * MSS));
+        cc.on_ack(&ack(1, 10, false));
         let mut duplicate = ack(1, 10, true);
         duplicate.bytes = 0;
         duplicate.delivered = 500;
         duplicate.kind = AckKind::Duplicate;
-        rule.on_ack(&duplicate);
+        cc.on_ack(&duplicate);
         for i in 2..=11 {
-            rule.on_ack(&ack(i, 20, false));
+            cc.on_ack(&ack(i, 20, false));
         }
-        rule.alpha().unwrap()
+        cc.alpha().unwrap()
     };
     let part = |marked, total| Ratio::new(marked, total).unwrap();
     assert_eq!(fraction(Counting::Bytes), Ratio::ZERO);
@@ -392,29 +392,29 @@ fn an_edge_gives_one_segment_to_the_state_before() {
         gain: Ratio::ONE,
         ..Config::profile("freebsd-thesis").unwrap()
     };
-    let mut rule = Dctcp::new(&config, &params()).unwrap();
-    rule.begin(&start(MSS, 10 * MSS));
-    rule.on_ack(&ack(1, 10, false));
+    let mut cc = Dctcp::new(&config, &params()).unwrap();
+    cc.begin(&start(MSS, 10 * MSS));
+    cc.on_ack(&ack(1, 10, false));
     // ACKs of two segments each: the ECE on the second is an edge, of 2000 bytes 1000 count as
     // marked; on the third there is no edge, 2000; the fourth is an edge back, 1000 count.
     let two = |i, echo| Acked { bytes: 2 * MSS, ..ack(i, if i > 10 { 20 } else { 10 }, echo) };
     for (i, echo) in [(3, false), (5, true), (7, true), (9, false), (11, false)] {
-        rule.on_ack(&two(i, echo));
+        cc.on_ack(&two(i, echo));
     }
     // 4000 of 10 000 bytes: ⌊4000 · 1024 / 10 000⌋ = 409.
-    assert_eq!(alpha(&rule), 409);
+    assert_eq!(alpha(&cc), 409);
 }
 
 #[test]
 fn idle_times_reset_alpha_where_the_profile_says_so() {
     let after_idle = |name| {
-        let mut rule = rule(name);
+        let mut cc = cc(name);
         for i in 1..=11 {
-            rule.on_ack(&ack(i, if i > 1 { 20 } else { 10 }, true));
+            cc.on_ack(&ack(i, if i > 1 { 20 } else { 10 }, true));
         }
-        let before = alpha(&rule);
-        rule.on_idle(Restart::AtMostInitial, Seq(11 * MSS));
-        (before, alpha(&rule), rule.window())
+        let before = alpha(&cc);
+        cc.on_idle(Restart::AtMostInitial, Seq(11 * MSS));
+        (before, alpha(&cc), cc.window())
     };
     // Thesis: 64, then 64 − 4 + 64 = 124; reset to 0.
     assert_eq!(after_idle("freebsd-thesis"), (124, 0, 10_000));

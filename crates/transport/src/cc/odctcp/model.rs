@@ -1,6 +1,6 @@
 //! A second ODCTCP, slow and plain, written from the thesis and FreeBSD's code: positions never
 //! wrap, every sample of a window of data is kept until it is over, and nothing is taken over from
-//! [`Dctcp`](crate::window::Dctcp). Random operations must leave both with the same window,
+//! [`Dctcp`](crate::cc::Dctcp). Random operations must leave both with the same window,
 //! threshold and α.
 
 use alloc::vec::Vec;
@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 use tidegate_units::{Ratio, Rng};
 
 use super::{Config, Odctcp};
+use crate::cc::{
+    AckKind, Acked, CongestionControl, CwndParams, Flight, Phase, Reaction, Restart, Start, Timeout,
+};
 use crate::config::{Avoidance, Credit, SlowStart};
 use crate::seq::Seq;
-use crate::window::{
-    AckKind, Acked, CwndParams, Flight, Phase, Reaction, Restart, Start, Timeout, WindowRule,
-};
 
 const MSS: u64 = 1448;
 const INITIAL: u64 = 4 * MSS;
@@ -167,7 +167,7 @@ fn seq(position: u64) -> Seq {
 }
 
 /// The sender that is tried.
-fn rule(initial_alpha: u64) -> Odctcp {
+fn cc(initial_alpha: u64) -> Odctcp {
     let config = Config {
         initial_alpha: Ratio::new(initial_alpha as u32, 1024).unwrap(),
         ..Config::default()
@@ -181,9 +181,9 @@ fn rule(initial_alpha: u64) -> Odctcp {
         avoidance: Avoidance::Bytes,
         credit: Credit::Dropped,
     };
-    let mut rule = Odctcp::new(&config, &params).unwrap();
-    rule.begin(&Start { mss: MSS as u32, initial: INITIAL as u32, max: MAX as u32, first: seq(0) });
-    rule
+    let mut cc = Odctcp::new(&config, &params).unwrap();
+    cc.begin(&Start { mss: MSS as u32, initial: INITIAL as u32, max: MAX as u32, first: seq(0) });
+    cc
 }
 
 /// One connection, step by step, with whatever can happen to a sender.
@@ -191,7 +191,7 @@ fn connection(seed: u64) {
     let mut rng = Rng::new(seed, 0);
     let mut below = |limit: u64| rng.next_u64() % limit;
     let initial_alpha = [0, 1024, 512][below(3) as usize];
-    let mut rule = rule(initial_alpha);
+    let mut cc = cc(initial_alpha);
     let mut model = Model::new(initial_alpha);
     let (mut una, mut sent) = (0_u64, 0_u64);
     let mut recovery: Option<u64> = None;
@@ -199,7 +199,7 @@ fn connection(seed: u64) {
     // Marks come in runs.
     let mut echo = false;
     for step in 0..2_000 {
-        while sent < una + u64::from(rule.window()) {
+        while sent < una + u64::from(cc.window()) {
             sent += MSS;
         }
         let flight = Flight { bytes: (sent - una) as u32, una: seq(una), sent: seq(sent) };
@@ -210,20 +210,20 @@ fn connection(seed: u64) {
         match below(100) {
             0 => {
                 what = "timeout";
-                rule.on_timeout(&flight, timeout);
+                cc.on_timeout(&flight, timeout);
                 model.on_timeout(sent - una, sent, timeout);
                 (timeout, recovery) = (Timeout::Repeated, None);
             }
             1 if recovery.is_none() => {
                 what = "idle";
                 una = sent;
-                rule.on_idle(Restart::AtMostInitial, seq(sent));
+                cc.on_idle(Restart::AtMostInitial, seq(sent));
                 model.on_idle(sent);
             }
             2 | 3 if recovery.is_none() => {
                 what = "loss";
                 recovery = Some(sent);
-                rule.on_loss(&flight);
+                cc.on_loss(&flight);
                 model.on_loss(sent);
             }
             number => {
@@ -237,7 +237,7 @@ fn connection(seed: u64) {
                 una += bytes;
                 if recovery.is_some_and(|point| una >= point) {
                     recovery = None;
-                    rule.on_recovered(seq(una));
+                    cc.on_recovered(seq(una));
                     model.on_recovered(una);
                 }
                 let phase = match recovery {
@@ -245,7 +245,7 @@ fn connection(seed: u64) {
                     None => Phase::Open,
                 };
                 let may_grow = bytes > 0 && phase == Phase::Open && below(5) > 0;
-                let reaction = rule.on_ack(&Acked {
+                let reaction = cc.on_ack(&Acked {
                     ack: seq(una),
                     sent: seq(sent),
                     bytes: bytes as u32,
@@ -263,8 +263,8 @@ fn connection(seed: u64) {
                 }
             }
         }
-        let alpha = rule.alpha().unwrap().of(1024);
-        let (window, threshold) = (u64::from(rule.window()), u64::from(rule.ssthresh()));
+        let alpha = cc.alpha().unwrap().of(1024);
+        let (window, threshold) = (u64::from(cc.window()), u64::from(cc.ssthresh()));
         assert_eq!(
             (window, threshold, alpha),
             (model.window, model.threshold, model.alpha),
