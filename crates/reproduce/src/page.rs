@@ -10,47 +10,47 @@ use super::verdict::{Finding, Verdict};
 const INTRODUCTION: &str = "\
 # Reproduction
 
-What becomes of the claims of published figures when their experiments are run here. This page is made by
+The claims of published figures, and the results of running their experiments here. This command writes the page:
 
 ```
 tidegate reproduce --all --write-docs docs/reproduction.md
 ```
 
-from the claims in `scenarios/*/*.toml` and what was measured for them, which is kept in
-[`reproduction/`](reproduction): a file for each figure. `tidegate reproduce ID` makes one figure again and
-draws it, and with `--write-docs` puts it in its place here.
+It uses the claims in `scenarios/*/*.toml` and the measurements in [`reproduction/`](reproduction), a file for
+each figure. `tidegate reproduce ID` runs and draws one figure again; with `--write-docs` it also replaces the
+figure's part of this page.
 
 ";
 
-/// What a reader has to know before the tables of all claims.
+/// Rules of the verdicts, before the tables of all claims.
 const RULES: &str = "\
 ## Verdicts
 
 - **reproduced**: the whole 95 % interval is within the claim's tolerance of the published number, or on
   the bound's side.
-- **inconclusive**: the interval has numbers inside and outside; with the number of repetitions that would
-  decide, if they vary as those did that there are.
+- **inconclusive**: the interval lies partly inside and partly outside. The verdict names the number of
+  repetitions that would decide, if they vary like the present ones.
 - **same direction, other size**: the interval is outside, but wholly on the same side of no difference as
   the published number.
-- **not reproduced**: the interval is outside, and not that.
-- **not testable**: the claim says why.
+- **not reproduced**: the interval is outside and does not lie wholly on that side.
+- **not testable**: the claim gives the reason.
 
 A published difference that is no larger than its tolerance is a claim of no difference, and has no
-direction. A claim about several points, such as \"at all loads\", has the worst verdict of any of them, and
-the point that deviates most is shown. A curve is one claim: reproduced if all of its points are,
-inconclusive if none is excluded; if some are, it has the same direction if its shape is the same (a rank
-correlation of 0.8 or more). A number without an interval is judged by itself. A claim that rests on
-finished runs which have no such number, such as a time until something that never happens in them, is
-inconclusive at best; what grows from nothing has an infinite change.
+direction. A claim about several points, such as \"at all loads\", has the worst verdict of its points, and
+the table shows the point that deviates most. A curve is one claim: reproduced if all of its points are,
+inconclusive if none is excluded. If some points are excluded, it has the same direction if its shape is the
+same (a rank correlation of 0.8 or more). A number without an interval is judged by itself. If finished runs
+lack the number of a claim, such as the time until an event that never happens in them, the claim is
+inconclusive at best. A growth from zero is an infinite change.
 
-Each published number counts once, at the base setup of its figure. Variants of that, inputs and arithmetic
-are shown outside the tally. Claims about points that the version leaves out are *not run*: they are
-folded. They are *not finished* if the runs of their points have left no results yet.
+Each published number counts once, at the base setup of its figure. Variants of the setup, inputs and
+arithmetic are shown outside the tally. Claims about points that the version leaves out are *not run*: they
+are folded. They are *not finished* if the runs of their points have left no results yet.
 
-Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
-run, from blocks of its flows. It ends where numbers do: at 0, or at -100 % of a change. A change is
-relative to what the claim compares with. The tolerance of a change is a difference, of anything else a
-part of the published number.
+Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, for a single
+run, from blocks of its flows. The interval is cut at impossible values: at 0, or at -100 % for a change. A
+change is relative to the claim's reference. The tolerance of a change is a difference; any other tolerance
+is a part of the published number.
 
 ";
 
@@ -69,7 +69,7 @@ fn write(out: &mut String, papers: &[Paper], figures: &[Judged]) -> std::fmt::Re
         writeln!(
             out,
             "**{quick} of the {all} figures are here in their quick version, with fewer flows, points and seeds than\n\
-             published: much of what is inconclusive below is so for want of runs.**\n"
+             published: many claims below are inconclusive for lack of runs.**\n"
         )?;
     }
     out.push_str("## Headlines\n");
@@ -80,7 +80,7 @@ fn write(out: &mut String, papers: &[Paper], figures: &[Judged]) -> std::fmt::Re
     out.push_str(RULES);
     write_tally(out, figures)?;
     let setups = papers.iter().flat_map(|paper| paper.setups.iter().map(move |s| (paper, s)));
-    out.push_str("\n## Setups\n\nWhat several figures assume in common.\n");
+    out.push_str("\n## Setups\n\nAssumptions that several figures share.\n");
     for (paper, setup) in setups {
         let of = setup.figures.iter().map(|figure| link(figure.get_ref()));
         let of = of.collect::<Vec<_>>().join(", ");
@@ -102,12 +102,12 @@ fn write(out: &mut String, papers: &[Paper], figures: &[Judged]) -> std::fmt::Re
     Ok(())
 }
 
-/// What one change makes of all figures of a setup.
+/// Writes the effect of one change on all figures of a setup.
 fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt::Result {
     out.push_str(
-        "\nOne change for all of these figures alike: how many of the claims that are judged again are reproduced, \
-         and how many are\nneither reproduced nor excluded. The setup as assumed remains the base, \
-         whatever comes out.\n\n| changed |",
+        "\nOne change applied to all of these figures: the number of claims that are then reproduced, of those \
+         judged again, and in\nbrackets the number that are inconclusive. The setup as assumed remains the \
+         base in any case.\n\n| changed |",
     );
     for figure in &setup.figures {
         write!(out, " {} |", link(figure.get_ref()))?;
@@ -235,7 +235,7 @@ fn write_figure(
     write_varied(out, &figure.varied)?;
     let mut assumptions = figure.assumptions.clone();
     if let Some((paper, setup)) = setup {
-        assumptions.insert(0, format!("those of {paper}, {setup} ([setups](#setups))"));
+        assumptions.insert(0, format!("{paper}, {setup} ([shared setup](#setups))"));
     }
     write_remarks(out, "Assumptions", &assumptions)
 }
@@ -457,7 +457,7 @@ mod tests {
             "it hinges on x",
             "| more flows (flows) | a \\| b | -38% | -1.00 % ",
             "```\ntidegate reproduce tcn-f1 --set flows=2\n```",
-            "- those of TCN, testbed",
+            "- TCN, testbed ([shared setup]",
         ];
         let mut from = 0;
         for part in parts {
