@@ -125,19 +125,19 @@ impl Bench {
         if self.left.is_empty() {
             return Ok(());
         }
-        Err(format!("nobody expected {}", self.seen()))
+        Err(format!("unexpected {}", self.seen()))
     }
 
     fn compare(&mut self, lines: &[Wire]) -> Result<(), String> {
         for (index, line) in lines.iter().enumerate() {
             let Some((at, segment)) = self.left.get(index) else {
-                return Err(format!("`{line}` did not leave, only {}", self.seen()));
+                return Err(format!("expected `{line}`, seen {}", self.seen()));
             };
             if *at != self.now {
-                return Err(format!("`{line}` was expected at {}, not {}", self.now, self.seen()));
+                return Err(format!("expected `{line}` at {}, seen {}", self.now, self.seen()));
             }
             if let Some(what) = line.mismatch(segment, self.origin) {
-                return Err(format!("{what}: `{line}` was expected in {}", self.seen()));
+                return Err(format!("{what}: expected `{line}` among {}", self.seen()));
             }
         }
         self.left.drain(..lines.len());

@@ -32,11 +32,12 @@ const HEAD: &str = "\
 
 <!-- Written by the suite from testdata/conformance; see the end. Do not edit. -->
 
-Which rule of which document each transport keeps (✓) or breaks on purpose (✗, reasons below each
-table). A dot means that the rule is not for it. Every mark is the result of a scripted exchange,
-run twice, once with sequence numbers that wrap: a ✓ went exactly as the script says, a ✗ did not.
+The tables show which rule of which document each transport keeps (✓) or breaks on purpose (✗, with
+reasons below each table). A dot means that the rule does not apply. Every mark is the result of a
+scripted exchange, run twice, once with sequence numbers that wrap: a ✓ went exactly as the script
+says, a ✗ did not.
 
-The scripts are in `testdata/conformance`. To check this page, and to write it anew:
+The scripts are in `testdata/conformance`. Check this page, or write it anew:
 
 ```sh
 cargo test -p tidegate-transport --test conformance
@@ -47,9 +48,8 @@ cargo test -p tidegate-transport --test conformance -- --ignored write_the_page
 const REQUIREMENTS: &str = "
 ## Line by line
 
-Every MUST and SHOULD that concerns the ends of a connection: where the code keeps it (files of
-`crates/transport`), and the scripts above that show it. What is kept only in part is said in
-italics.
+Every MUST and SHOULD for the ends of a connection, the place in the code that keeps it (files of
+`crates/transport`), and the scripts above that show it. Italics name exceptions.
 ";
 
 const SIDES: [(Side, &str, &str); 3] = [
@@ -59,7 +59,11 @@ const SIDES: [(Side, &str, &str); 3] = [
         "Congestion controls and DCTCP profiles, in a stack with the defaults of the RFCs.",
     ),
     (Side::Receiver, "Receivers", "Echo rules, in a stack with the defaults of the RFCs."),
-    (Side::Stack, "Stacks", "The settings of the published experiments around the window."),
+    (
+        Side::Stack,
+        "Stacks",
+        "Settings of the published experiments, apart from congestion control.",
+    ),
 ];
 
 fn section(
@@ -96,7 +100,7 @@ fn reasons(page: &mut String, cases: &[&Case], subjects: &[String]) -> std::fmt:
     let explained = |case: &&&Case| !case.breaks.is_empty() || case.scope.is_some();
     for (index, case) in cases.iter().filter(explained).enumerate() {
         if index == 0 {
-            writeln!(page, "\nWhy:\n")?;
+            writeln!(page, "\nReasons:\n")?;
         }
         writeln!(page, "- **{}**", case.name)?;
         for (pattern, why) in &case.breaks {

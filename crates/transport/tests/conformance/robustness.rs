@@ -106,17 +106,17 @@ fn a_deviation_says_what_left_instead() {
     };
     let wrote = "{ at = \"1ms\", write = 1000 }";
     for (step, expected) in [
-        ("", "step 1: nobody expected [1ms: 0-1000 ack=0 not-ect]"),
-        (", { sends = \"nothing\" }", "step 2: nobody expected [1ms: 0-1000 ack=0 not-ect]"),
+        ("", "step 1: unexpected [1ms: 0-1000 ack=0 not-ect]"),
+        (", { sends = \"nothing\" }", "step 2: unexpected [1ms: 0-1000 ack=0 not-ect]"),
         (
             ", { sends = \"0-1000 CWR\" }",
-            "step 2: other flags: `0-1000 CWR` was expected in [1ms: 0-1000 ack=0 not-ect]",
+            "step 2: other flags: expected `0-1000 CWR` among [1ms: 0-1000 ack=0 not-ect]",
         ),
         (
             ", { at = \"2ms\", sends = \"0-1000\" }",
-            "step 2: `0-1000` was expected at 2ms, not [1ms: 0-1000 ack=0 not-ect]",
+            "step 2: expected `0-1000` at 2ms, seen [1ms: 0-1000 ack=0 not-ect]",
         ),
-        (", { sends = [\"0-1000\", \"ack=0\"] }", "step 2: `ack=0` did not leave, only "),
+        (", { sends = [\"0-1000\", \"ack=0\"] }", "step 2: expected `ack=0`, seen "),
         (
             ", { sends = \"any\", state = \"Listen\" }",
             "step 2: state is Established, expected Listen",
