@@ -20,7 +20,7 @@ pub mod oracle;
 pub mod parts;
 pub mod vector;
 
-/// Compiles and runs the examples of the workspace's README as tests.
+/// The example of `docs/api.md` is compiled and run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-mod readme {}
+#[doc = include_str!("../../../docs/api.md")]
+mod api {}
