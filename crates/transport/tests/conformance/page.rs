@@ -103,8 +103,16 @@ fn reasons(page: &mut String, cases: &[&Case], subjects: &[String]) -> std::fmt:
             writeln!(page, "\nReasons:\n")?;
         }
         writeln!(page, "- **{}**", case.name)?;
+        let mut broken: Vec<(String, String)> = Vec::new();
         for (pattern, why) in &case.breaks {
-            writeln!(page, "  - ✗ `{pattern}`: {why}. Seen: {}.", seen(case, pattern, subjects))?;
+            let reason = format!("{why}. Seen: {}.", seen(case, pattern, subjects));
+            match broken.iter_mut().find(|(_, other)| *other == reason) {
+                Some((patterns, _)) => write!(patterns, ", `{pattern}`")?,
+                None => broken.push((format!("`{pattern}`"), reason)),
+            }
+        }
+        for (patterns, reason) in broken {
+            writeln!(page, "  - ✗ {patterns}: {reason}")?;
         }
         if let Some(scope) = &case.scope {
             writeln!(page, "  - · {scope}.")?;
