@@ -1,5 +1,5 @@
-//! A live switch as a TOML file: a table `[switch]` for what all ports do, a table `[[port]]` for
-//! each.
+//! A live switch as a TOML file: a table `[switch]` for all ports, and a table `[[port]]` for each
+//! port.
 //!
 //! ```toml
 //! [switch]
@@ -15,13 +15,13 @@
 //! delay = "50us"
 //! ```
 //!
-//! It is read as a scenario is, with the same kinds, keys, carets and advice. What is left out is
-//! as in [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
+//! It is read like a scenario, with the same kinds, keys, carets and advice. Omitted keys have the
+//! values of [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
 
 use tidegate_live::Config;
 use tidegate_scenario::{Problem, SwitchFile};
 
-/// Reads a live switch from the text of a file that is called `name` in what is wrong with it.
+/// Reads a live switch from the text of a file; errors call the file `name`.
 pub fn read_switch(name: &str, text: &str) -> Result<Config, Problem> {
     let mut config = Config::new();
     let file = SwitchFile {

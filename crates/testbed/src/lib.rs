@@ -1,5 +1,6 @@
-//! Scenarios on real packets: a testbed of hosts with the kernel's TCP around a live switch runs the
-//! same file by the same plan and leaves the same record as the simulator. Linux only.
+//! Scenarios on real packets: a testbed of hosts with the kernel's TCP around a live switch. It
+//! runs the same file by the same plan and leaves the same kind of record as the simulator. Linux
+//! only.
 
 #![cfg(target_os = "linux")]
 
@@ -21,15 +22,15 @@ pub use file::read_switch;
 pub use plan::{Rig, rig};
 pub use twin::{Line, compare, twin};
 
-/// What else the machine did meanwhile: what a measurement in real time should be judged by.
+/// Disturbances by the machine during a run, which limit the trust in a measurement in real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostNoise {
-    /// How late the switch sent packets, all but 1 % of them, at its latest port.
+    /// 99th percentile of the lateness of packets, at the port where it is largest.
     pub lateness: Span,
     /// Time in which packets waited and the wire was idle because the switch did not run, at the
     /// port that lost most.
     pub lost: Span,
-    /// The part of a thousand of the processors' time that a hypervisor gave to others: steal time.
+    /// Steal time: processor time that a hypervisor gave to other guests, in thousandths.
     pub stolen: u32,
     /// Frames that the kernel had no room for.
     pub missed: u64,
@@ -51,7 +52,7 @@ impl HostNoise {
         }
     }
 
-    /// What is wrong with it, if anything is.
+    /// Warning about the disturbances, if they are too large.
     pub fn complaint(&self) -> Option<String> {
         let Self { lateness, lost, stolen, missed, beyond_memory } = *self;
         if beyond_memory > 0 {
@@ -75,10 +76,10 @@ impl HostNoise {
     }
 }
 
-/// Packets may be this late before it is reported.
+/// Lateness of packets from which a run is reported.
 const LATE: Span = Span::from_us(200);
 
-/// And this much of the wire may be lost.
+/// Lost wire time from which a run is reported.
 const LOST: Span = Span::from_ms(10);
 
 /// Runs an experiment on a testbed of its own; `None` if it was stopped. `congestion` is the
@@ -104,8 +105,8 @@ pub fn run(
     Ok(Some((record, HostNoise::of(&outcome))))
 }
 
-/// Runs what the folder of a sweep does not hold yet on real packets, one run after the other.
-/// `complain` gets those that a busy machine has spoiled.
+/// Runs the missing runs of a sweep's folder on real packets, one after the other. `complain` gets
+/// the runs that a busy machine has spoiled.
 pub fn sweep(
     sweep: &Sweep<'_>,
     congestion: Option<&str>,

@@ -12,12 +12,12 @@ use tidegate_sim::{LinkId, NodeId};
 use tidegate_transport::config::{Echo, IdleRestart};
 use tidegate_units::{Rate, Size, Span, Time};
 
-/// A switch, and what is sent through it.
+/// A switch, and the traffic through it.
 #[derive(Clone, Debug)]
 pub struct Rig {
     /// The switch: a port for each host, in order.
     pub config: Config,
-    /// What the hosts send.
+    /// Traffic of the hosts.
     pub plan: Plan,
 }
 
@@ -27,7 +27,7 @@ const FASTEST: Rate = Rate::from_gbps(1);
 /// Frames that can wait in the switch and on the imitated cables.
 pub(super) const FRAMES: u32 = 32_768;
 
-/// The testbed of a run, or what it cannot do.
+/// The testbed of a run, or the feature that it lacks.
 pub fn rig(built: &Built) -> Result<Rig, String> {
     let setup = &built.setup;
     let tcp = tcp(setup)?;
@@ -36,12 +36,12 @@ pub fn rig(built: &Built) -> Result<Rig, String> {
     config.marking = setup.switch.marking.clone();
     config.scheduling = setup.switch.scheduling.clone();
     config.buffer = setup.switch.buffer.clone();
-    // A service is a codepoint, and the last queue takes those beyond, as in the simulator.
+    // A service is a codepoint. The last queue takes all further services, as in the simulator.
     config.dscp.unknown = Unknown::Last;
     config.options.non_ect = setup.switch.non_ect;
     config.options.seed = setup.seed;
     config.options.frames = FRAMES;
-    // A star has none, and only what the scenario sends should be on its wires.
+    // A star has no loops, and its wires should carry the scenario's traffic only.
     config.options.on_loop = OnLoop::Ignore;
     config.options.count = match setup.accounting {
         Accounting::ETHERNET => Count::Wire,
@@ -86,7 +86,7 @@ fn only(key: &str, allowed: &str) -> String {
     format!("`{key}` cannot be had on real packets as it is\nhint: only {allowed}")
 }
 
-/// Refuses what only the simulator has.
+/// Refuses features that only the simulator has.
 fn check(setup: &Setup) -> Result<(), String> {
     if setup.network.switches() != 1 {
         return Err(only("topology", "a star: [topology] with kind = \"star\""));
@@ -129,7 +129,7 @@ fn ports(setup: &Setup) -> Result<Vec<PortSettings>, String> {
         }
         let mut port = PortSettings::new("", up.rate);
         port.uplink = Some(up.rate);
-        // Both directions of the cable, on ingress: a round trip is as long as it should be.
+        // Both directions of the cable, on ingress, so that the round trip is right.
         port.delay = up.delay + up.delay;
         ports.push(port);
     }
@@ -197,8 +197,8 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     })
 }
 
-/// The kernel's congestion controls for a rule, the best first, and whether they use ECN. Those
-/// that begin with `tg_` are there once `tidegate host` has loaded them.
+/// The kernel's names for a congestion control, the best first, and whether they use ECN. Names that
+/// begin with `tg_` exist once `tidegate host` has loaded them.
 fn candidates(cc: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
     let echoes_as_odctcp = matches!(echo, Echo::Odctcp | Echo::OdctcpInverted);
     Some(match cc {

@@ -1,7 +1,7 @@
-//! What a run on real packets left, as the plain data that results are made of.
+//! The record of a run on real packets.
 //!
-//! What both worlds have is made by the code that makes the simulator's records. Times are those of
-//! the testbed; a flow's completion time counts from when it was really handed over. The kernel
+//! Common parts come from the code that makes the simulator's records. Times are measured on the
+//! testbed; a flow's completion time counts from its real hand-over to the kernel. The kernel
 //! does not show which packets of a flow were marked: that number is zero.
 
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ fn series(progress: &Progress) -> Series {
     }
 }
 
-/// What the simulator would say of the same flows.
+/// The simulator's outcome for the same flows.
 fn simulated(built: &Built, live: &testbed::Outcome) -> Outcome {
     let flows = built.setup.flows.iter().zip(&live.flows);
     let flows: Vec<_> = flows.map(|(flow, result)| of_flow(flow, result)).collect();
@@ -148,7 +148,7 @@ fn sum<'a>(counts: impl Iterator<Item = &'a BTreeMap<&'static str, u64>>) -> BTr
 fn link(name: &str, rate: Rate, per_packet: u64, seen: &ObservedPort) -> Link {
     let (packets, bytes) = (seen.packets(), seen.bytes());
     let payload = bytes.saturating_sub(packets * per_packet);
-    // One that was watched for no time has no speed.
+    // A flow observed for no time has no goodput.
     let nothing = if seen.span > Span::ZERO { 0.0 } else { f64::NAN };
     let speed =
         |bytes| Rate::from_bytes_over(bytes, seen.span).map_or(nothing, |r| real(r.as_bps()));

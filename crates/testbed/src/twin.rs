@@ -1,4 +1,4 @@
-//! The same experiment in both worlds, number by number.
+//! The same experiment on real packets and in the simulator, number by number.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ use crate::HostNoise;
 /// A number in both worlds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it is, with its unit.
+    /// Name with unit.
     pub what: String,
     /// On real packets.
     pub live: f64,
@@ -49,8 +49,8 @@ pub fn twin(
     Ok((simulated.run.end != End::Interrupted).then(|| (compare(&live, &simulated), noise)))
 }
 
-/// What both records have: goodput of observed links and services, observed queues, round trips and
-/// completion times, marks and drops.
+/// Numbers of both records: goodput of observed links and services, observed queues, round trips
+/// and completion times, marks and drops.
 pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |what: String, live: Option<f64>, simulated: Option<f64>| {
@@ -106,7 +106,7 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
     lines
 }
 
-/// What the observed flows of a service received, in megabits per second.
+/// Goodput of the observed flows of a service, in megabits per second.
 fn goodput(record: &Record, service: u8) -> Option<f64> {
     let flows = record.flows.iter().filter(|flow| flow.service == service);
     let goodputs: Vec<u64> = flows.filter_map(|flow| flow.goodput_bps).collect();
@@ -134,7 +134,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / real(values.len() as u64))
 }
 
-/// The smallest value that 99 of 100 do not exceed.
+/// The 99th percentile.
 fn p99(values: &[f64]) -> Option<f64> {
     Percentile::NearestRank.of(values, P99)
 }

@@ -1,7 +1,7 @@
-//! The simulator's switch and the live one: a scenario runs in the simulator, which records what
-//! comes to its switch and what leaves it, and the frames that came go through the live switch on
-//! devices in memory. The same frames leave at the same times by the same ports, byte by byte with
-//! all marks.
+//! Agreement of the simulator's switch and the live one. A scenario runs in the simulator, which
+//! records arrivals at its switch and departures from it. The arrivals then go through the live
+//! switch on devices in memory. The same frames leave at the same times by the same ports, byte by
+//! byte with all marks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -19,7 +19,7 @@ use tidegate_testbed::rig;
 use tidegate_units::{Span, Time};
 
 /// Random flows and pings among six hosts, two of them with slow cables, in three services.
-/// Everything takes whole nanoseconds, which are what a capture shows; without SACK a packet has
+/// All times are whole nanoseconds, the resolution of a capture; without SACK a packet has
 /// exactly the headers that the simulator counts.
 const SCENARIO: &str = r#"
 name = "agreement"
@@ -97,7 +97,7 @@ fn so_they_do_with_a_shared_buffer_and_bytes_of_the_wire() {
     assert_agreement(SCENARIO, &[shared, "transport.accounting=ethernet"]);
 }
 
-/// Asserts that nothing is different at any point of the scenario.
+/// Asserts that both switches agree at every point of the scenario.
 fn assert_agreement(text: &str, overrides: &[&str]) {
     let overrides: Vec<_> = overrides.iter().map(|&text| text.to_owned()).collect();
     let scenario = Scenario::parse("agreement.toml", text, &overrides);
@@ -125,15 +125,15 @@ fn assert_agreement(text: &str, overrides: &[&str]) {
     assert!(frames > 100_000 && drops > 1_000, "{sum}");
 }
 
-/// What the simulator recorded: what came to the switch, by the time at which it was there, and
-/// what left before the end, both in order.
+/// The simulator's trace: arrivals at the switch, by time of arrival, and departures before the
+/// end, both in order.
 struct Recorded {
     came: Vec<Seen>,
     left: Vec<Seen>,
     outcome: Outcome,
 }
 
-/// Runs the simulator. Returns the live switch for the same scenario, and what there was.
+/// Runs the simulator. Returns the live switch for the same scenario, and the trace.
 fn simulated(experiment: &Experiment) -> (Config, Recorded) {
     let mut built = experiment.build().unwrap();
     let setup = &mut built.setup;
@@ -155,7 +155,7 @@ fn simulated(experiment: &Experiment) -> (Config, Recorded) {
             left.push(Seen { at, host, frame });
         }
     }
-    // What comes at one moment comes in the order of the links.
+    // Arrivals of one moment are in the order of the links.
     came.sort_by_key(|&(at, link, ..)| (at, link));
     let came = came.into_iter();
     let came = came.map(|(at, _, host, frame)| Seen { at, host, frame });
@@ -174,14 +174,13 @@ fn size(setup: &Setup, frame: usize) -> u32 {
     setup.accounting.size(frame as u32 - 54)
 }
 
-/// By time and port; what leaves by one port stays in its order.
+/// By time and port; departures of one port keep their order.
 fn in_order(mut left: Vec<Seen>) -> Vec<Seen> {
     left.sort_by_key(|seen| (seen.at, seen.host));
     left
 }
 
-/// The packets of a pcapng file: time, interface, and bytes, with what the file leaves out as
-/// zeros.
+/// The packets of a pcapng file: time, interface, and bytes, with omitted bytes as zeros.
 fn packets(file: &[u8]) -> Vec<(Time, usize, Vec<u8>)> {
     let mut packets = Vec::new();
     let mut rest = file;
@@ -199,7 +198,8 @@ fn packets(file: &[u8]) -> Vec<(Time, usize, Vec<u8>)> {
     packets
 }
 
-/// Has the frames come to the live switch, one after the other, and returns what left before `end`.
+/// Sends the frames to the live switch, one after the other, and returns the departures before
+/// `end`.
 fn live(config: &Config, came: &[Seen], end: Time) -> Vec<Seen> {
     let ports = config.ports.len();
     let mut switch = Switch::new(config, vec![Memory::new(); ports]).unwrap();
@@ -216,7 +216,7 @@ fn live(config: &Config, came: &[Seen], end: Time) -> Vec<Seen> {
         }
     };
     for seen in came {
-        // What leaves at a moment leaves before what comes.
+        // Departures of a moment come before its arrivals.
         while let Some(due) = switch.next_departure().filter(|&due| due <= seen.at) {
             transmit(&mut switch, &mut left, due);
         }
