@@ -11,7 +11,7 @@ const PROGRAMS: &[&str] =
 /// Where the kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// What has everything else.
+/// Installation of all other requirements.
 const PACKAGES: &str =
     "on Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config";
 
@@ -25,7 +25,7 @@ fn main() {
         Command::new("bpftool").args(["btf", "dump", "file", TYPES, "format", "c"]),
         "the kernel that builds must have CONFIG_DEBUG_INFO_BTF",
     );
-    fs::write(out.join("vmlinux.h"), types).expect("the folder for what is built can be written");
+    fs::write(out.join("vmlinux.h"), types).expect("the build folder can be written");
     for program in PROGRAMS {
         compile(program, &out);
     }
@@ -44,7 +44,8 @@ fn compile(program: &str, out: &Path) {
     call(&mut clang, PACKAGES);
 }
 
-/// What a program prints; the build ends with its complaint, or with what to install.
+/// Output of a program. On failure the build ends with the program's error, or names the package to
+/// install.
 fn call(command: &mut Command, hint: &str) -> Vec<u8> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.output() {

@@ -136,7 +136,7 @@ u32 BPF_PROG(window_ssthresh, struct sock *sk)
 {
 	struct window_ca *ca = ca_of(sk);
 
-	/* What the kernel asks for on entering CWR, recovery or loss; the rule decides in its own hooks. */
+	/* The kernel asks on entering CWR, recovery or loss; the rule decides in its own hooks. */
 	return has_begun(&ca->conn) ? threshold_packets(&ca->rule.w) : tcp_reno_ssthresh(sk);
 }
 

@@ -54,8 +54,8 @@ static __always_inline bool take_over_window(struct tcp_sock *tp, struct tg_wind
 	return changed;
 }
 
-/* What the kernel sizes bursts by, as it sets it for algorithms that leave the window to it: twice the rate of
- * the window in slow start, 1.2 times after. */
+/* Pacing rate, by which the kernel sizes bursts, as for algorithms that leave the window to the kernel: twice the
+ * rate of the window in slow start, 1.2 times after. */
 static __always_inline void set_pacing_rate(struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -69,9 +69,10 @@ static __always_inline void set_pacing_rate(struct tcp_sock *tp)
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
-/* `cwnd` is the rule's window or, as a recovery begins, what lets a packet out. The kernel has a limit of its own for
- * both (`cwnd lock` of a route). Where the rule's is above it, `conn` keeps that: it differs from the socket's, so that
- * the rule goes on from the limit at the next ACK, and never halves what it did not have. */
+/* `cwnd` is the rule's window or, at the start of a recovery, a window that lets a packet out. The kernel has a limit
+ * of its own for both (`cwnd lock` of a route). Where the rule's window is above the limit, `conn` keeps that window: it
+ * differs from the socket's, so the rule continues from the limit at the next ACK, and never halves a window that it
+ * did not have. */
 static __always_inline void write_packets(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					  u32 cwnd)
 {
@@ -108,8 +109,8 @@ static __always_inline u8 read_ack(struct sock *sk, struct tg_conn *conn, struct
 	       (acked->in_recovery ? FLAG_IN_RECOVERY : 0);
 }
 
-/* The window after the ACK. The first retransmission of a recovery leaves whatever is in flight (RFC 6675,
- * section 5, step 4.3); what is beyond the window waits. */
+/* The window after the ACK. The first retransmission of a recovery leaves with any number of bytes in flight
+ * (RFC 6675, section 5, step 4.3); data beyond the window wait. */
 static __always_inline void write_window(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					 const struct tg_acked *acked)
 {

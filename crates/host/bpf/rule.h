@@ -19,7 +19,7 @@ enum tg_regrowth {
 	REGROWTH_FROZEN = 2,
 };
 
-/* What an ACK says. */
+/* Facts of an ACK. */
 struct tg_acked {
 	u32 ack; /* everything before has arrived */
 	u32 sent; /* one past the last byte sent */
@@ -82,7 +82,7 @@ static __always_inline void window_grow(struct tg_window *w, u32 bytes, u32 abc,
 	w->limit = w->mss * abc;
 	w->credit += bytes;
 	if (w->credit >= w->window) {
-		/* One segment and no more, whatever one ACK covers. */
+		/* At most one segment, for any ACK. */
 		w->credit = smaller(w->credit - w->window, w->window);
 		w->window = smaller(w->window + w->mss, MAX_WINDOW);
 	}

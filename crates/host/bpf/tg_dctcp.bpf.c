@@ -5,9 +5,9 @@
  * The rule keeps α and answers the kernel's question for the slow start threshold; growth (Reno), the state
  * CWR, and how sending slows down (PRR) are the kernel's.
  *
- * The kernel sends every segment of a socket whose algorithm asks for ECN (TCP_CONG_NEEDS_ECN) as ECT(0), whatever
- * the peer has answered. So a connection whose peer refused goes on under a second name, which does not ask and is
- * Reno: switches drop its packets instead of marking what nobody echoes.
+ * The kernel sends every segment of a socket whose algorithm asks for ECN (TCP_CONG_NEEDS_ECN) as ECT(0), even if
+ * the peer refused. So a connection whose peer refused goes on under a second name, which does not ask and is Reno:
+ * switches drop its packets instead of setting marks without an echo.
  */
 #include "tidegate.h"
 #include "own_window.h"
@@ -79,7 +79,7 @@ static __always_inline void begin(struct sock *sk, bool ecn)
 }
 
 /* Whether the socket has another algorithm now. After an unload the second name is gone, but a listener may still
- * have the first: then it is the kernel's own Reno, which nobody counts here. */
+ * have the first: then it is the kernel's own Reno, which is not counted here. */
 static __always_inline bool is_handed_over(struct sock *sk)
 {
 	char plain[16] = PLAIN_NAME, reno[16] = "reno";
@@ -170,7 +170,7 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, u8 state)
 		react_to_loss(sk, STEP_LOSS);
 }
 
-/* RFC 8257, section 3.2, and its variants: what a change of CE does to the ACK that waits and the next. */
+/* RFC 8257, section 3.2, and its variants: effect of a change of CE on the pending ACK and the next. */
 static __always_inline void echo(struct sock *sk, bool marked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -259,7 +259,7 @@ int replay(struct tg_replay *step)
 		dctcp_on_ack(&replayed, &params, step->bytes, marked, step->flags & FLAG_MAY_GROW, step->ack,
 			     step->sent);
 	step->alpha = replayed.alpha;
-	/* What a mark and a loss would do to this window. */
+	/* This window after a mark, and after a loss. */
 	step->ssthresh = dctcp_cut(&replayed, &params, step->window);
 	step->reduced = dctcp_loss(&replayed, &params, step->window);
 	return 0;

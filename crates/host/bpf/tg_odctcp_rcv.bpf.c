@@ -4,7 +4,7 @@
  *
  * Thesis, section 5.2.2: ECE follows the CE of the last segment. A change of CE is acknowledged at once,
  * together with older data; but a segment that carries CWR keeps the delayed ACK waiting, so that the
- * sender's window opens by two segments after its reduction. What the socket sends itself is Reno's.
+ * sender's window opens by two segments after its reduction. The socket's own data uses Reno.
  */
 #include "tidegate.h"
 #include "takeover.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* What all algorithms share: the kernel's names, counters, and what an observer gets. */
+/* Common parts of all algorithms: the kernel's names, counters, and samples for an observer. */
 #ifndef TIDEGATE_H
 #define TIDEGATE_H
 
@@ -33,9 +33,9 @@ extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 struct tg_counters {
 	u64 sockets; /* connections that run the algorithm now */
-	u64 plain; /* those of them whose peer refused ECN */
+	u64 plain; /* of `sockets`, the ones whose peer refused ECN */
 	u64 opened; /* all since it was loaded */
-	u64 refused; /* those of them whose peer refused ECN */
+	u64 refused; /* of `opened`, the ones whose peer refused ECN */
 	u64 lost; /* samples that found the ring full */
 };
 
@@ -59,7 +59,7 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* --- What each connection keeps beside its rule. --- */
+/* --- State of each connection beside its rule. --- */
 
 struct tg_conn {
 	u32 una; /* everything before was acknowledged at the last step */
@@ -108,7 +108,7 @@ struct tg_event {
 	u32 una;
 	u32 nxt;
 	u32 bytes; /* newly acknowledged in order; packets delivered for tg_dctcp */
-	u32 marked; /* those of them with ECE, for tg_dctcp */
+	u32 marked; /* of `bytes`, with ECE; for tg_dctcp */
 	u32 mss;
 	u32 window; /* bytes, as the rule has it */
 	u32 ssthresh; /* bytes */
@@ -207,7 +207,7 @@ static __always_inline bool has_begun(const struct tg_conn *conn)
 	return conn->counted;
 }
 
-/* What the next ACK says of marks. */
+/* Sets the echo in the next ACK. */
 static __always_inline void set_echo(struct tcp_sock *tp, bool marked)
 {
 	if (marked)

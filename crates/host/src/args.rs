@@ -1,8 +1,8 @@
-//! What can be said after `tidegate host`.
+//! Arguments of `tidegate host`.
 
 #![expect(
     clippy::doc_markdown,
-    reason = "these are what a terminal shows, where names have no backticks"
+    reason = "these texts appear on a terminal, where names have no backticks"
 )]
 
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tidegate_units::Span;
 /// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF
 #[derive(Clone, Debug, Args)]
 pub struct Host {
-    /// What to do.
+    /// Command.
     #[command(subcommand)]
     pub command: HostCommand,
 }
@@ -22,18 +22,18 @@ pub struct Host {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum HostCommand {
-    /// Loads algorithms: any program of this machine can then choose them
+    /// Load algorithms, so that any program of this machine can choose them
     Load(Load),
-    /// Removes algorithms
+    /// Remove algorithms
     Unload(Unload),
-    /// Lists what is loaded, by whom, with which parameters and on how many connections
+    /// List loaded algorithms with their owners, parameters and numbers of connections
     Status(Status),
-    /// Shows what connections do, once a second
+    /// Show connections once a second
     Watch(Watch),
 }
 
 impl HostCommand {
-    /// What every command understands.
+    /// Options of every command.
     pub const fn common(&self) -> Common {
         match self {
             Self::Load(load) => load.common,
@@ -44,13 +44,13 @@ impl HostCommand {
     }
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Common {
     /// Print the results as JSON
     #[arg(long)]
     pub json: bool,
-    /// Say nothing on standard error but warnings and errors
+    /// Print only warnings and errors on standard error
     #[arg(long, short)]
     pub quiet: bool,
     /// When to use colour; NO_COLOR in the environment turns it off too
@@ -58,7 +58,7 @@ pub struct Common {
     pub color: ColorChoice,
 }
 
-/// Loads algorithms, which stay until they are unloaded or the machine is restarted. A program
+/// Load algorithms, which stay until they are unloaded or the machine is restarted. A program
 /// chooses one by TCP_CONGESTION, a namespace by net.ipv4.tcp_congestion_control, a route by
 /// congctl.
 ///
@@ -74,89 +74,89 @@ pub struct Load {
     /// Keep them only as long as this command runs
     #[arg(long)]
     pub foreground: bool,
-    /// Say what would be done, after all checks, and do nothing
+    /// Run all checks and print the actions without doing them
     #[arg(long)]
     pub dry_run: bool,
-    /// Where the links of loaded algorithms are kept
+    /// Folder for the links of loaded algorithms
     #[arg(long, value_name = "FOLDER", default_value = PINS)]
     pub pins: PathBuf,
-    /// Where the kernel describes its types
+    /// File with the kernel's type descriptions (BTF)
     #[arg(long, value_name = "FILE", default_value = TYPES, hide = true)]
     pub types: PathBuf,
-    /// What every command understands.
+    /// Options of every command.
     #[command(flatten)]
     pub common: Common,
 }
 
-/// Where links are pinned, unless another folder is given.
+/// Default folder of pinned links.
 pub const PINS: &str = "/sys/fs/bpf/tidegate";
 
-/// Where the kernel describes its types; tests have one elsewhere.
+/// Default file of the kernel's type descriptions (BTF); tests use another.
 pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Removes algorithms. While connections, listeners or namespaces use one, it says so and does
-/// nothing, unless it should wait or force. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
+/// Remove algorithms. If connections, listeners or namespaces use one, name them and do nothing,
+/// unless --wait or --force is given. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Unload {
     /// The algorithms [default: all that are loaded]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Nobody can choose it any more from now on; wait until its last connection has ended
+    /// Make them unavailable to new connections and wait until their last connection has ended
     #[arg(long, conflicts_with = "force")]
     pub wait: bool,
-    /// Give its connections another algorithm, without a break, and remove it
+    /// Switch their connections to another algorithm, without interruption, and remove them
     #[arg(long)]
     pub force: bool,
-    /// What takes its place where it is in use [default: the kernel's own default, else cubic, else
-    /// reno]
+    /// Replacement where an algorithm is in use [default: the kernel's own default, else cubic,
+    /// else reno]
     #[arg(long, value_name = "NAME")]
     pub to: Option<String>,
-    /// Say what would be done, and do nothing
+    /// Print the actions without doing them
     #[arg(long)]
     pub dry_run: bool,
-    /// Where the links of loaded algorithms are kept
+    /// Folder for the links of loaded algorithms
     #[arg(long, value_name = "FOLDER", default_value = PINS)]
     pub pins: PathBuf,
-    /// Where the kernel describes its types
+    /// File with the kernel's type descriptions (BTF)
     #[arg(long, value_name = "FILE", default_value = TYPES, hide = true)]
     pub types: PathBuf,
-    /// What every command understands.
+    /// Options of every command.
     #[command(flatten)]
     pub common: Common,
 }
 
-/// Lists what is loaded, by whom, with which parameters and on how many connections. Needs
+/// List loaded algorithms with their owners, parameters and numbers of connections. Needs
 /// CAP_SYS_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Status {
-    /// Where the links of loaded algorithms are kept
+    /// Folder for the links of loaded algorithms
     #[arg(long, value_name = "FOLDER", default_value = PINS)]
     pub pins: PathBuf,
-    /// What every command understands.
+    /// Options of every command.
     #[command(flatten)]
     pub common: Common,
 }
 
-/// Shows α, window, echoes, marks and round trip of each connection. With --json, one line for each
+/// Show α, window, echoes, marks and round trip of each connection. With --json, one line per
 /// connection each time. Needs CAP_SYS_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Watch {
     /// The algorithms [default: all that are loaded]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// How often to look at a connection
+    /// Sampling interval of a connection
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = span)]
     pub every: Span,
-    /// Every step of the rule instead, as lines of JSON
+    /// Show every step of the algorithm instead, as lines of JSON
     #[arg(long, conflicts_with_all = ["every", "listen"])]
     pub steps: bool,
     /// Stop after this time, such as 10s
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub limit: Option<Span>,
-    /// Where the same can be read: /counters and /metrics over HTTP
+    /// Address for /counters and /metrics over HTTP
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
-    /// What every command understands.
+    /// Options of every command.
     #[command(flatten)]
     pub common: Common,
 }

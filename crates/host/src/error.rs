@@ -78,7 +78,7 @@ pub enum Error {
     #[error("another `tidegate host watch` runs: it takes each sample from all others")]
     Watched,
     /// The reader of the output is gone, which is no failure.
-    #[error("nobody reads what is printed")]
+    #[error("the reader has closed the pipe")]
     ClosedPipe,
     /// The kernel refused a call.
     #[error("cannot {action}: {why}")]

@@ -11,8 +11,8 @@ use tidegate_host::error::Error;
 ///
 /// Results go to standard output, everything else to standard error. The exit code is 0 if all went
 /// well and 2 if a command could not be carried out. Arguments, privileges and whether an algorithm
-/// is in use are checked before anything is changed; what the kernel refuses after that leaves
-/// changes that `status` shows.
+/// is in use are checked before any change; if the kernel refuses a later step, `status` shows the
+/// changes made so far.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate-host", version, max_term_width = 100)]
 struct Cli {

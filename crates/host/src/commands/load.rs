@@ -44,7 +44,7 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     }
     for algorithm in &left {
         let name = algorithm.name();
-        output.say(format!("removing what a load of {name} left when it was killed"));
+        output.say(format!("removing the remains of a killed load of {name}"));
         kernel::unregister(algorithm, &arguments.pins)?;
     }
     let (sender, stopped) = mpsc::channel();

@@ -125,7 +125,7 @@ fn line(report: &Report) -> String {
     if report.half {
         let verb = if report.dry_run { "would remove" } else { "removed" };
         let name = &report.name;
-        return format!("{verb} what a load of {name} left when it was killed\n");
+        return format!("{verb} the remains of a killed load of {name}\n");
     }
     let verb = if report.dry_run { "would unload" } else { "unloaded" };
     let Report { name, moved, defaults, to, default, .. } = report;

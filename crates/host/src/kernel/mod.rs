@@ -82,7 +82,7 @@ fn initialise(object: &mut OpenObject, map: &str, value: &[u8]) -> Result<(), Er
         None => {
             return Err(Error::System {
                 action: format!("set {map}"),
-                why: "it is shorter than what it should hold".into(),
+                why: "it is shorter than its value".into(),
             });
         }
     }

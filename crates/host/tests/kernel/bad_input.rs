@@ -1,4 +1,4 @@
-//! Each mistake is one sentence and exit code 2, and leaves nothing behind.
+//! Each error is one sentence and exit code 2, and leaves the machine unchanged.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -104,7 +104,8 @@ pub(crate) fn an_unprivileged_user_is_refused() {
         let program = command(&arguments);
         // The folder of the program may be closed to others.
         let copy = std::env::temp_dir().join(format!("tidegate-host-{}", std::process::id()));
-        // By another process: what this one writes, a test beside may have open when it is run.
+        // Another process writes it, because a file that this process writes may still be open in a
+        // concurrent test when it is run.
         let cp = Command::new("cp").arg(program.get_program()).arg(&copy).status();
         assert!(cp.unwrap().success());
         let mut nobody = Command::new(&copy);

@@ -14,7 +14,7 @@ use tidegate_live::config::PortSettings;
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, raise_priority};
 
-/// Longer than anything takes that happens at all.
+/// Time limit for everything that happens at all.
 pub(crate) const TIMEOUT: Duration = suite::CEILING;
 
 /// The address of the second host.
@@ -40,7 +40,7 @@ impl Bed {
             let address = format!("address add 10.0.0.{}/24 dev host", number + 1);
             host.ip(&address).unwrap();
             bed.choose(number, "reno", 2);
-            // What one connection has learned is not the next one's.
+            // One connection's metrics are not the next one's.
             host.set("net/ipv4/tcp_no_metrics_save", "1").unwrap();
         }
         bed
@@ -53,7 +53,7 @@ impl Bed {
         host.set("net/ipv4/tcp_ecn", &ecn.to_string()).unwrap();
     }
 
-    /// A switch that marks above so many packets and drops above so many.
+    /// A switch that marks above one number of packets and drops above another.
     pub(crate) fn config(rate: &str, mark: u32, limit: u32) -> Config {
         let mut config = Config::new();
         let port = |number| PortSettings::new(format!("port{number}"), rate.parse().unwrap());
@@ -65,7 +65,7 @@ impl Bed {
         config
     }
 
-    /// Runs the switch while `load` runs. Returns what it has done by then.
+    /// Runs the switch while `load` runs. Returns its counters.
     pub(crate) fn run(&self, config: &Config, load: impl FnOnce()) -> Counters {
         let (is_open, stop) = (AtomicBool::new(false), AtomicBool::new(false));
         let stopping = Setting(&stop);
@@ -75,7 +75,7 @@ impl Bed {
                 self.switch.run(|| {
                     let mut live = Live::open(config)?;
                     drop(opening);
-                    // Other work on the machine should not be what is measured.
+                    // Other work on the machine should not disturb the measurement.
                     let _ = raise_priority();
                     live.run(|_| {
                         if stop.load(Ordering::Acquire) {
@@ -157,7 +157,7 @@ impl Drop for Setting<'_> {
     }
 }
 
-/// What goes in and out of the second host, as Wireshark reads it. The file goes with this value.
+/// A capture at the second host, read by Wireshark. The file is removed with this value.
 pub(crate) struct Capture {
     path: PathBuf,
     child: Child,
@@ -178,7 +178,7 @@ impl Capture {
         let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
         let started = lines.any(|line| line.is_ok_and(|line| line.starts_with("File:")));
         assert!(started, "dumpcap says which file it writes");
-        // It may say more, to nobody.
+        // Later messages have no reader.
         thread::spawn(move || lines.for_each(drop));
         Self { path, child }
     }

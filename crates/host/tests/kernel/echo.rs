@@ -12,7 +12,7 @@ const FIELDS: [&str; 7] =
 const ECE: u32 = 0x40;
 const CWR: u32 = 0x80;
 
-/// What a capture at the receiver shows.
+/// Counts from a capture at the receiver.
 struct Echoes {
     /// Segments with CE.
     marked: u32,
@@ -20,17 +20,17 @@ struct Echoes {
     echoed: u32,
     /// ACKs whose ECE is not the CE of the last segment that they acknowledge.
     wrong: u32,
-    /// The first of them, after the packets before it.
+    /// The first such ACK, after the packets before it.
     example: String,
     acks: u32,
     /// The segments, in order.
     segments: Vec<Segment>,
 }
 
-/// A segment with data, and what became of it.
+/// A segment with data, and its acknowledgement.
 struct Segment {
     has_cwr: bool,
-    /// Nothing else waited for an ACK.
+    /// No other segment waited for an ACK.
     is_alone: bool,
     /// It was acknowledged before the next came.
     is_acked: bool,
@@ -48,8 +48,8 @@ impl Display for Echoes {
 }
 
 impl Echoes {
-    /// Segments with CWR before which nothing waited for an ACK, while ACKs were delayed, and those
-    /// of them that were acknowledged at once.
+    /// Segments with CWR before which nothing waited for an ACK, while ACKs were delayed, and the
+    /// number acknowledged at once.
     fn reductions(&self) -> (usize, usize) {
         let pairs = self.segments.iter().zip(self.segments.iter().skip(1));
         // If the next one is not delayed either, none are: the kernel begins like that.
@@ -76,7 +76,7 @@ fn observe(bed: &Bed) -> Echoes {
         acks: 0,
         segments: Vec::new(),
     };
-    // What is acknowledged, and what has arrived.
+    // Acknowledged bytes, and arrived bytes.
     let (mut acked, mut arrived) = (1, 1);
     let packets = capture.read(&FIELDS, "tcp.flags.syn == 0 and tcp.flags.fin == 0");
     for (place, packet) in packets.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! From load to unload: what is there meanwhile, and what is left.
+//! From load to unload: the kernel's state in between, and the remains.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -125,7 +125,7 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
         if available.iter().any(|name| name == "tg_odctcp_snd") {
             succeed(&["unload", "--quiet"]);
         } else {
-            // What may be left is one name of two, which the next load removes.
+            // One name of two may remain, and the next load removes it.
             succeed(&["load", "tg_odctcp_snd", "--quiet"]);
             succeed(&["unload", "--quiet"]);
         }
@@ -141,14 +141,14 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
     succeed(&["unload"]);
     drop(loaded);
     check_nothing_is_left(&before);
-    // What `status` advises does it, also in silence, whether or not the algorithm is named.
+    // The command that `status` advises removes it, also with `--quiet`, named or not.
     for name in [&["tg_odctcp_snd"][..], &[]] {
         let loaded = Loaded::new("tg_odctcp_snd", &[]);
         std::fs::remove_file(pins().join("tg_odctcp_snd")).unwrap();
         let said = String::from_utf8(run(&["status", "--quiet"]).stderr).unwrap();
         assert!(said.starts_with("warning: "), "{said}");
         let said = succeed(&[&["unload", "--dry-run"], name].concat());
-        let left = "what a load of tg_odctcp_snd left when it was killed\n";
+        let left = "the remains of a killed load of tg_odctcp_snd\n";
         assert_eq!(said, format!("would remove {left}"));
         let said = succeed(&[&["unload"], name].concat());
         assert_eq!(said, format!("removed {left}"));

@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     suite::run(TESTS, move |_| taken.clone())
 }
 
-/// What the machine lacks.
+/// Requirements that the machine lacks.
 fn missing() -> Option<String> {
     let checked = machine::check_privileges(machine::TO_LOAD)
         .and_then(|()| machine::check_privileges(machine::TO_REMOVE))
@@ -86,7 +86,7 @@ fn missing() -> Option<String> {
     checked.err().map(|error| error.to_string())
 }
 
-/// The kernel has each name once: whoever runs these tests at the same time waits.
+/// The kernel has each name once, so concurrent runs of these tests wait for each other.
 fn lock() -> File {
     let path = std::env::temp_dir().join("tidegate-host-tests.lock");
     let file = File::create(path).unwrap();

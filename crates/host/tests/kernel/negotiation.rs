@@ -1,4 +1,4 @@
-//! The handshake with a host that runs nothing of ours, from a capture.
+//! The handshake with a stock host, from a capture.
 
 use super::bed::{Bed, Capture};
 use super::program::Loaded;
@@ -47,7 +47,7 @@ fn observe(bed: &Bed, from: usize) -> Seen {
 }
 
 /// An ECN-setup SYN and SYN-ACK as RFC 3168, section 6.1.1 wants them, of packets that are not
-/// ECN-capable: what any peer with standard ECN accepts, whichever system it is.
+/// ECN-capable: any peer with standard ECN accepts them.
 fn check(seen: &Seen, what: &str) {
     let bits = ECE | CWR | AE;
     assert_eq!((seen.syn.0, seen.syn.1 & bits), (0, ECE | CWR), "SYN of {what}");
@@ -103,7 +103,7 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     assert_eq!(seen.syn_ack.1 & ECE, ECE);
     assert!(seen.capable[0] > 100 && seen.capable[1] > 100, "{:?}", seen.capable);
     refused((3, 1));
-    // A client that does not ask for ECN gets none, whoever sends.
+    // A client that does not ask for ECN gets none, in both directions.
     bed.choose(0, "reno", 2);
     for (from, opened) in [(0, 4), (1, 5)] {
         let seen = observe(&bed, from);

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Where these tests keep links: in a BPF file system that nobody else sees.
+/// Folder of the tests' links, in a private BPF file system.
 pub(crate) const PINS: &str = "/run/tidegate";
 
 /// Mounts it.
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-/// What a command prints, which must go well.
+/// Output of a command, which must succeed.
 pub(crate) fn succeed(arguments: &[&str]) -> String {
     let output = run(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -45,7 +45,7 @@ pub(crate) fn succeed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a command complains of, which must be refused with exit code 2, in one sentence and a hint.
+/// Error of a command, which must be refused with exit code 2, in one sentence and a hint.
 pub(crate) fn refused(mut command: Command) -> String {
     let output = command.output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -68,7 +68,7 @@ impl Loaded {
         Self(name)
     }
 
-    /// What `status` says of it.
+    /// Its entry in `status`.
     pub(crate) fn status(&self) -> Value {
         status(self.0).unwrap()
     }
@@ -80,7 +80,7 @@ impl Drop for Loaded {
     }
 }
 
-/// What `status` says of an algorithm, if it is there. One that was unloaded may still have
+/// Entry of an algorithm in `status`, if it is loaded. One that was unloaded may still have
 /// connections that end by themselves.
 pub(crate) fn status(name: &str) -> Option<Value> {
     let all: Value = serde_json::from_str(&succeed(&["status", "--json"])).unwrap();

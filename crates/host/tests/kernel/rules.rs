@@ -1,5 +1,5 @@
-//! Same rule, two worlds: random traces through the C functions that the kernel runs, and through
-//! `tidegate-transport`.
+//! The same algorithm twice: random traces through the C functions that the kernel runs, and
+//! through `tidegate-transport`.
 
 use tidegate_host::algorithm::Algorithm;
 use tidegate_host::event::{Flags, Kind};
@@ -50,7 +50,7 @@ impl Trace {
         Self { rng, una: first, nxt: first, in_recovery: false }
     }
 
-    /// Whether something happens that does so once in `n` times.
+    /// True once in `n` times.
     fn once_in(&mut self, n: u32) -> bool {
         self.rng.next_u32().is_multiple_of(n)
     }
@@ -59,7 +59,7 @@ impl Trace {
         self.rng.next_u32() % n
     }
 
-    /// What happens next.
+    /// Draws the next event.
     fn step(&mut self) -> Step {
         let segments = self.below(4);
         self.nxt = self.nxt.wrapping_add(segments * MSS);
@@ -217,7 +217,7 @@ pub(crate) fn ecn_star_is_the_rule_of_transport_step_by_step() {
     }
 }
 
-/// α after every ACK, and what a mark and a loss make of a window, which are drawn at random.
+/// α after every ACK, and the window after a mark and after a loss, on random traces.
 pub(crate) fn dctcp_is_the_rule_of_transport_step_by_step() {
     let linux = dctcp::Config::profile("linux-5.1").unwrap();
     let before = dctcp::Config {

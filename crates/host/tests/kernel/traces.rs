@@ -1,5 +1,4 @@
-//! Same rule, two worlds: what the kernel made of a real connection's ACKs, and what
-//! `tidegate-transport` makes of the same.
+//! The same algorithm twice: the kernel and `tidegate-transport` on the ACKs of real connections.
 //!
 //! The rules that set the window themselves must have the same α, window and threshold after every
 //! step. `tg_dctcp` leaves growth, the pace of a reduction (PRR) and recovery to the kernel: there
@@ -50,7 +49,7 @@ impl Watching {
         Self { child, lines }
     }
 
-    /// Ends it. What it printed, a value for each line.
+    /// Ends it. Returns its output, a value for each line.
     pub(crate) fn end(mut self) -> Vec<Value> {
         tidegate_live::ask_to_end(self.child.id()).unwrap();
         assert!(self.child.wait().unwrap().success());
@@ -59,7 +58,7 @@ impl Watching {
     }
 }
 
-/// A step of the kernel's and what it left.
+/// A step in the kernel and its result.
 struct Recorded {
     step: Step,
     marked: u32,
@@ -154,7 +153,7 @@ fn observe(
     connections.into_iter().map(|(_, steps)| steps).collect()
 }
 
-/// What recorded connections had.
+/// Events in the recorded connections.
 #[derive(Debug, Default)]
 struct Seen {
     acks: u32,
@@ -230,7 +229,7 @@ pub(crate) fn a_window_stays_within_the_limit_of_the_route() {
         let connections = observe(name, "reno", 1, |bed| {
             let route = format!("route add 10.0.0.2/32 dev host cwnd lock {LIMIT}");
             bed.hosts[0].ip(&route).unwrap();
-            // The kernel looks for it in what an earlier connection to the same host has left.
+            // The kernel takes it from the metrics of an earlier connection to the same host.
             let keeps = bed.hosts[0].set("net/ipv4/tcp_no_metrics_save", "0");
             keeps.unwrap();
             bed.run(&Bed::config("100Mbps", 500, 500), || {
@@ -243,7 +242,7 @@ pub(crate) fn a_window_stays_within_the_limit_of_the_route() {
         };
         let most = steps.iter().map(|step| step.cwnd).max();
         assert_eq!(most, Some(LIMIT), "{name}");
-        // The rule follows, and does not grow beyond it in secret.
+        // The algorithm keeps the limit and does not grow beyond it.
         let most = steps.iter().map(|step| step.step.window / step.step.mss);
         assert!(most.max() <= Some(2 * LIMIT), "{name}");
         let config = odctcp::Config::default();
@@ -276,7 +275,7 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
     for steps in &connections {
         let mss = steps[0].step.mss;
         let mut cc = Dctcp::new(&config, &params(mss, 255, SlowStart::Below)).unwrap();
-        // What a mark must have cut, at the ACK before.
+        // The reduction by a mark, at the ACK before.
         let mut due = None;
         let mut in_recovery = false;
         for (number, Recorded { step, marked, cwnd }) in steps.iter().enumerate() {
