@@ -197,8 +197,8 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     })
 }
 
-/// The kernel's names for a congestion control, the best first, and whether they use ECN. Names that
-/// begin with `tg_` exist once `tidegate host` has loaded them.
+/// The kernel's names for a congestion control, the best first, and whether they use ECN. Names
+/// that begin with `tg_` exist once `tidegate host` has loaded them.
 fn candidates(cc: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
     let echoes_as_odctcp = matches!(echo, Echo::Odctcp | Echo::OdctcpInverted);
     Some(match cc {
