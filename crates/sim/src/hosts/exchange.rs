@@ -1,4 +1,4 @@
-//! Packets in and out: what arrives goes to its end, and what the end answers goes into the
+//! Packets in and out: arriving packets go to their ends, and the ends' answers go into the
 //! network.
 
 use std::cmp::Reverse;
@@ -18,7 +18,7 @@ use crate::packet::{EndId, Packet, Side};
 use crate::setup::Opening;
 
 impl Hosts {
-    /// Packets arrive at their hosts, which act of themselves in between.
+    /// Handles packets arriving at hosts, and the hosts' own events between them.
     #[inline(never)]
     pub(crate) fn act_and_deliver<C: Calendar>(
         &mut self,
@@ -42,10 +42,10 @@ impl Hosts {
         }
     }
 
-    /// A packet arrives at its host.
+    /// Handles the arrival of a packet at its host.
     #[expect(
         clippy::inline_always,
-        reason = "with what it calls it is most of a host's work, and shares most of what it looks up"
+        reason = "with its callees it is most of a host's work, and they share their lookups"
     )]
     #[inline(always)]
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
@@ -70,7 +70,7 @@ impl Hosts {
             self.end_phase(fabric, end, now);
             return;
         }
-        // The first packet of the answer takes the number of the one that it answers.
+        // The first packet of the answer reuses the number of the packet that it answers.
         let (rules, tally, mut id) = (&self.rules, &mut self.tally, arrival.packet);
         let route = end.peer().0 * rules.stride;
         'answer: {
@@ -79,8 +79,8 @@ impl Hosts {
             {
                 let [link, next] = two_words(&fabric.routes, route);
                 let len = rules.accounting.size(header.len);
-                // Written in one go, each field from where it is: what is put together first and
-                // copied then makes the processor wait.
+                // Written field by field from the sources: a packet that is assembled first and
+                // copied then stalls the processor.
                 *packet = Packet {
                     pkt: Pkt { len, flow: end.peer().flow(), ecn: header.ecn, ingress: 0, rank: 0 },
                     route: route + 2,
@@ -116,8 +116,7 @@ impl Hosts {
         if !endpoint.is_quiet() {
             self.pump_tcp(fabric, end, now);
         } else if endpoint.has_new_timeout()
-            // No timer that was set just now runs out before the one that is known, if that is
-            // near.
+            // No timer set just now expires before the known one, if that is near.
             && connection.armed[side as usize] > now + self.min_timer
             && let Some(at) = endpoint.take_timeout()
         {
@@ -125,7 +124,7 @@ impl Hosts {
         }
     }
 
-    /// A pause frame arrives, or a segment that needs more room than a packet has.
+    /// Handles a pause frame, or a segment that does not fit into a packet.
     #[inline(never)]
     fn deliver_slow_path<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = fabric.packets[arrival.packet];
@@ -146,7 +145,7 @@ impl Hosts {
         self.go_on(fabric, end, now);
     }
 
-    /// What an end does after a packet arrived at it.
+    /// Handles an end's actions after the arrival of a packet.
     pub(super) fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &self.connections[end.slot()];
         if connection.ends.arrived(end.side()) < connection.phase_ends[end.side() as usize] {
@@ -156,7 +155,7 @@ impl Hosts {
         }
     }
 
-    /// A packet arrives that is not TCP.
+    /// Handles the arrival of a packet that is not TCP.
     #[inline(never)]
     fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = fabric.packets.take(arrival.packet);
@@ -171,7 +170,7 @@ impl Hosts {
         self.go_on(fabric, end, now);
     }
 
-    /// A packet arrives after which the flow is further than before, or over.
+    /// Handles a packet that completes a phase of its flow.
     #[inline(never)]
     fn end_phase<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         if end.side() == Side::Sink || self.connections[end.slot()].phase() != Phase::Over {
@@ -180,7 +179,7 @@ impl Hosts {
         self.pump(fabric, end, now);
     }
 
-    /// The network dropped a packet.
+    /// Records that the network dropped a packet.
     #[cold]
     pub(crate) fn on_dropped(&mut self, packet: &Packet) {
         self.tally.dropped += 1;
@@ -189,9 +188,9 @@ impl Hosts {
         }
     }
 
-    /// Does what hosts do together, at the end of a bucket of time: they hear of packets that were
-    /// dropped and of receivers that gave up, and forget connections of which nothing is left. None
-    /// of it comes sooner, since within a bucket a host knows only of itself.
+    /// Handles hosts' common work at the end of a bucket of time: they learn of dropped packets and
+    /// of receivers that gave up, and forget finished connections. None of this happens sooner,
+    /// because within a bucket a host knows only its own state.
     #[inline]
     pub(crate) fn end_bucket<C>(&mut self, fabric: &mut Fabric<C>, begin: Time) {
         while let Some((id, _)) = fabric.reports.dropped.pop() {
@@ -207,8 +206,8 @@ impl Hosts {
         }
     }
 
-    /// Gives the slots of connections back of which nothing is left, in the bucket that begins
-    /// there.
+    /// Frees the slots of connections of which nothing is left, in the bucket that starts at
+    /// `begin`.
     fn release(&mut self, begin: Time) {
         let bucket = self.bucket(begin);
         let mut over = std::mem::take(&mut self.over);
@@ -225,7 +224,7 @@ impl Hosts {
         self.over = over;
     }
 
-    /// Nothing of a connection is left.
+    /// Removes a connection of which nothing is left.
     pub(crate) fn forget(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         connection.armed = [Time::MAX; 2];
@@ -236,12 +235,12 @@ impl Hosts {
         }
     }
 
-    /// The number of the bucket of time that holds `time`.
+    /// Number of the bucket of time that contains `time`.
     pub(crate) const fn bucket(&self, time: Time) -> u64 {
         time.as_ps() >> self.rules.width
     }
 
-    /// The receiver has everything, or the sender knows it.
+    /// Records that the receiver has everything, or that the sender knows it.
     fn advance(&mut self, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
         let reached = connection.phase_ends[end.side() as usize];
@@ -262,7 +261,7 @@ impl Hosts {
         self.end_flow(end, phase, now);
     }
 
-    /// The connection of a flow breaks, unless the flow is over anyway.
+    /// Breaks the connection of a flow, unless the flow is already over.
     pub(crate) fn break_flow(&mut self, source: EndId, now: Time) {
         if self.connections[source.slot()].phase() < Phase::Idle {
             self.tally.broken += 1;
@@ -270,8 +269,8 @@ impl Hosts {
         }
     }
 
-    /// One end has a whole message, and others follow: the sender writes the next one after its
-    /// pause.
+    /// Handles the end of a message that others follow: the sender writes the next one after its
+    /// think time.
     fn end_message(&mut self, end: EndId, reached: u64, now: Time) {
         let connection = &mut self.connections[end.slot()];
         let Some(writer) = connection.writer.as_mut() else {
@@ -291,7 +290,7 @@ impl Hosts {
         }
     }
 
-    /// The flow of a connection is over, one way or the other.
+    /// Ends the flow of a connection, finished or not.
     fn end_flow(&mut self, source: EndId, phase: Phase, now: Time) {
         self.last_over = self.last_over.max(now);
         let connection = &mut self.connections[source.slot()];
@@ -312,7 +311,7 @@ impl Hosts {
         }
     }
 
-    /// Sends what an end has to send, and sets its timer.
+    /// Sends all packets that an end has to send, and sets its timer.
     #[inline(never)]
     pub(super) fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let side = end.side();
@@ -350,7 +349,7 @@ impl Hosts {
             let Some(next) = next else { break };
             packet.pkt.len = self.rules.accounting.size(next.len);
             if next.kind != dcqcn::Kind::Data {
-                // Feedback has the first class to itself, which ingress accounting leaves out.
+                // Feedback uses the first class, which ingress accounting bypasses.
                 packet.class = 0;
             }
             packet.set_dcqcn(&next);
@@ -378,7 +377,7 @@ impl Hosts {
         self.look_at_queues();
     }
 
-    /// Sends what a TCP end has to send, one segment after the other, and sets its timer.
+    /// Sends all segments that a TCP end has to send, one after the other, and sets its timer.
     #[inline(never)]
     fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
@@ -410,7 +409,7 @@ impl Hosts {
                     let place = (endpoint.stream_offset(segment), segment.len);
                     (class, ecn) = tag(tagging, place, ecn, class, now);
                 }
-                // What acknowledges or opens is first.
+                // Pure ACKs and connection setup come first.
                 if rules.ranks
                     && side == Side::Source
                     && (segment.len > 0 || segment.flags.has(Flags::FIN))
@@ -453,12 +452,12 @@ impl Hosts {
         self.look_at_queues();
     }
 
-    /// Has an end woken at `at`, if that is sooner than it would be anyway.
+    /// Wakes an end at `at`, if that is sooner than its timer.
     #[inline(never)]
     fn set_timer(&mut self, end: EndId, at: Time, now: Time) {
         let armed = &mut self.connections[end.slot()].armed[end.side() as usize];
         if at < *armed {
-            // A time that has passed means at once.
+            // A time in the past means at once.
             let at = at.max(now);
             *armed = at;
             self.arm(at, Wake::transport(end));
@@ -466,8 +465,8 @@ impl Hosts {
     }
 }
 
-/// Sends a packet from its host, or has it wait there. Returns when it came and when its first and
-/// last bits leave, if that is known. Ports of hosts say nothing of it.
+/// Sends a packet from its host, or queues it there. Returns when it came and when its first and
+/// last bits leave, if known. Ports of hosts do not tell.
 #[inline]
 fn send<C: Calendar>(
     queues: &mut Option<Box<HostQueues>>,
@@ -484,8 +483,8 @@ fn send<C: Calendar>(
     Some([now, first, last])
 }
 
-/// The class that a segment's offset in the flow asks for, and its codepoint then. The last class
-/// of the tags is that of the flow's service.
+/// Class of a segment by its offset in the flow, with its codepoint. The last class of the tags is
+/// the flow's service.
 fn tag(
     tagging: &mut Pias,
     (offset, len): (Option<u64>, u32),

@@ -1,5 +1,5 @@
-//! The hosts: flows start, segments arrive, timers run out, and what the transports answer goes
-//! into the network.
+//! The hosts: flows start, segments arrive, timers expire, and the transports' answers go into the
+//! network.
 
 mod exchange;
 pub(crate) mod numbers;
@@ -39,82 +39,82 @@ use crate::workload::Probe;
 /// All hosts.
 pub(crate) struct Hosts {
     pub(crate) connections: Vec<Connection>,
-    /// Where the slots of that table come from.
+    /// Source of that table's slots.
     numbers: Numbers,
-    /// Which of the hosts are here, unless all are.
+    /// Hosts of this part, unless all are here.
     home: Option<Home>,
-    /// Flows that have started in this part of the network, and other parts do not know of yet.
+    /// Flows that have started in this part of the network and that other parts do not know yet.
     pub(crate) opened: Vec<Opened>,
-    /// Connections that are over, and may have packets in flight.
+    /// Connections that are over, but may have packets in flight.
     pub(crate) over: Vec<u32>,
-    /// Connections whose receivers have given up, and when; their sources do not know it yet.
+    /// Connections whose receivers have given up, with the time; their sources do not know it yet.
     pub(crate) given_up: Vec<(u32, Time)>,
-    /// By source and destination, if connections are used again.
+    /// Connections by source and destination, if they are reused.
     pairs: BTreeMap<(HostId, HostId), Pair>,
     timers: BinaryHeap<Reverse<(Time, Wake)>>,
-    /// When the next flow starts or the next timer runs out.
+    /// Time of the next flow start or timer.
     next_at: Time,
     pub(crate) flows: Arc<[Flow]>,
-    /// All flows before this one have started, as far as their sources are here.
+    /// First flow that has not started, of those with a source in this part.
     pub(crate) started: usize,
     pub(crate) results: Vec<FlowResult>,
-    /// Segments that do not fit into their packets: SYNs, and those with SACK blocks.
+    /// Segments that do not fit into their packets: SYNs, and segments with SACK blocks.
     pub(crate) spilled: Slab<Segment>,
     routes: Arc<Routes>,
-    /// The path that each flow takes where it has a choice, if they are named.
+    /// Path of each flow at its first choice, if given.
     paths: Vec<u32>,
     /// Flows that are sent as messages with think times.
     think_times: Vec<(u32, ThinkTime)>,
     path: Vec<LinkId>,
-    /// The speed of each host's link.
+    /// Speed of each host's link.
     lines: Vec<Rate>,
     rules: Rules,
     pub(crate) tally: Tally,
-    /// When a packet was last delivered, or an application last wrote, or somewhat later.
+    /// Time of the last delivery or application write, or somewhat later.
     pub(crate) progress_at: Time,
-    /// No timer that is set runs out sooner than this.
+    /// Shortest time for which a timer is set.
     min_timer: Span,
-    /// Flows that end by themselves and have not yet.
+    /// Flows that end by themselves and have not yet ended.
     to_finish: u32,
-    /// Whether there were any.
+    /// Whether there were any such flows.
     has_ends: bool,
-    /// When a flow last finished or broke.
+    /// Time at which a flow last finished or broke.
     last_over: Time,
     probes: Vec<Probe>,
-    /// What packets go through between the wire and their connections, if it takes time.
+    /// Stage between the wire and the connections, if it takes time.
     reception: Option<Box<Reception>>,
-    /// What waits between connections and the wire, unless every packet leaves when it can or at a
-    /// port.
+    /// Queues between the connections and the wire, unless every packet leaves as soon as it can or
+    /// waits at a port.
     queues: Option<Box<HostQueues>>,
-    /// By flow: how long the flow's data waited for others at its host. Empty if nobody asks.
+    /// By flow: time that the flow's data waited for others at its host. Empty unless requested.
     waits: Vec<HostWait>,
 }
 
-/// How long the data of a flow has waited at its host while the wire was not sending the flow.
+/// Time that the data of a flow has waited at its host while the wire was not sending the flow.
 #[derive(Clone, Copy, Debug)]
 struct HostWait {
     waited: Span,
-    /// Until when the wire sends the flow's last packet.
+    /// Time until which the wire sends the flow's last packet.
     until: Time,
 }
 
 impl HostWait {
     const NONE: Self = Self { waited: Span::ZERO, until: Time::ZERO };
 
-    /// A packet came, and its first and last bits leave then. Packets of a flow leave in order, so
-    /// that no time counts twice.
+    /// Records a packet with its arrival and the departures of its first and last bits. Packets of
+    /// a flow leave in order, so that no time counts twice.
     fn note(&mut self, [came, first, last]: [Time; 3]) {
         self.waited = self.waited + (first - came.max(self.until));
         self.until = last;
     }
 }
 
-/// The connections from one host to another.
+/// Connections from one host to another.
 #[derive(Debug, Default)]
 pub(crate) struct Pair {
-    /// Those that are idle.
+    /// Idle connections.
     pub(crate) idle: BinaryHeap<Reverse<u32>>,
-    /// How many carry a flow.
+    /// Number of connections that carry a flow.
     pub(crate) busy: u32,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Home {
     pub(crate) part: u16,
 }
 
-/// What is to be woken: an end × 2, plus 1 for the application at the source.
+/// Target of a timer: an end × 2, plus 1 for the application at the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Wake(u64);
 
@@ -147,7 +147,7 @@ impl Wake {
     }
 }
 
-/// The settings that hosts need.
+/// Settings that hosts need.
 struct Rules {
     transports: Vec<Transport>,
     accounting: Accounting,
@@ -155,20 +155,20 @@ struct Rules {
     tagging: Option<pias::Config>,
     host_delay: HostDelay,
     seed: u64,
-    /// Words of the table of routes that each end has.
+    /// Words of each end in the table of routes.
     stride: u32,
-    /// Whether something depends on where in its flow a packet is: its tag, or its rank.
+    /// Whether a packet's position in its flow is needed, for its tag or its rank.
     needs_offset: bool,
     /// Whether an answer may leave at once as a header: nothing needs the whole segment, and no
     /// packet waits in a queue of its host.
     answers_at_once: bool,
-    /// The most bytes that a sender may have in the queue of its host, by group of flows. Empty
-    /// without TCP small queues.
+    /// Most bytes that a sender may have in its host's queue, by group of flows. Empty without TCP
+    /// small queues.
     limits: Vec<u64>,
-    /// Whether a scheduler reads what a packet's flow has left to send.
+    /// Whether a scheduler reads the bytes that a packet's flow has left to send.
     ranks: bool,
-    /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything
-    /// up to its beginning.
+    /// Length of a bucket of time, as a power of two in picoseconds: an engine knows everything up
+    /// to its start.
     width: u32,
 }
 
@@ -179,7 +179,7 @@ pub struct Tally {
     pub finished: u32,
     /// Flows whose connection broke.
     pub broken: u32,
-    /// Flows at work.
+    /// Flows in progress.
     pub live: u32,
     /// Packets sent by hosts.
     pub sent: u64,
@@ -190,12 +190,12 @@ pub struct Tally {
 }
 
 impl std::iter::Sum for Tally {
-    /// The totals of all parts of a network.
+    /// Sums the parts of a network.
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), |sum, part| Self {
             finished: sum.finished + part.finished,
             broken: sum.broken + part.broken,
-            // A flow is live at its source, and only there.
+            // A flow is live only at its source.
             live: sum.live + part.live,
             sent: sum.sent + part.sent,
             delivered: sum.delivered + part.delivered,
@@ -204,22 +204,22 @@ impl std::iter::Sum for Tally {
     }
 }
 
-/// The streams of random numbers that hosts draw from, apart from those of ports.
+/// Random streams of hosts, separate from the ports'.
 const PATH_STREAM: u64 = 1 << 40;
 const DELAY_STREAM: u64 = 2 << 40;
 const JITTER_STREAM: u64 = 3 << 40;
 
-/// A size that no run reaches, and that can be added to.
+/// A size that no run reaches, and that can be added to without overflow.
 pub(crate) const ENDLESS: u64 = 1 << 62;
 
-/// The transport of a group of flows; groups beyond the last have the last one's.
+/// Transport of a group of flows; groups beyond the last use the last one.
 fn transport_of(transports: &[Transport], group: u8) -> &Transport {
     let own = transports.get(usize::from(group)).or(transports.last());
     own.expect("there is at least one transport")
 }
 
 impl Hosts {
-    /// The hosts that are at `home`, or all of them.
+    /// Creates the hosts at `home`, or all of them.
     pub(crate) fn new(
         setup: &Setup,
         flows: Arc<[Flow]>,
@@ -241,7 +241,7 @@ impl Hosts {
                 routes.path_by_choice(from, to, choice, 0, &mut path)?;
             }
         }
-        // Whether the settings can be used is known before the run.
+        // Invalid settings are found before the run.
         for transport in &setup.transports {
             Ends::new(transport, setup.opening, lines[0], 0)?;
         }
@@ -281,7 +281,7 @@ impl Hosts {
                 tagging: setup.tagging.clone(),
                 host_delay: setup.host_delay.clone(),
                 seed: setup.seed,
-                // The links of a route, and two words for the host's delay.
+                // The links of a route, plus two words for the host's delay.
                 stride: routes.longest() + 2,
                 needs_offset,
                 answers_at_once: !needs_offset && queues.is_none(),
@@ -313,26 +313,26 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Whether a host is here.
+    /// Whether a host is in this part.
     #[inline]
     pub(crate) fn has(&self, host: HostId) -> bool {
         let home = self.home.as_ref();
         home.is_none_or(|home| home.partition.of_host(host) == home.part)
     }
 
-    /// The connections from one host to another, if connections are used again and there were any.
+    /// Connections from one host to another, if connections are reused and there were any.
     pub(crate) fn pair(&self, pair: (HostId, HostId)) -> Option<&Pair> {
         self.pairs.get(&pair)
     }
 
-    /// Gives slots to the next flows that need one.
+    /// Gives a slot to the next flow that needs one.
     pub(crate) fn give_slot(&mut self, slot: u32) {
         if let Numbers::Given(slots) = &mut self.numbers {
             slots.push_back(slot);
         }
     }
 
-    /// Passes by flows that start elsewhere.
+    /// Skips flows that start in other parts.
     fn skip_others(&mut self) {
         while let Some(flow) = self.flows.get(self.started)
             && !self.has(flow.src)
@@ -341,15 +341,15 @@ impl Hosts {
         }
     }
 
-    /// When the next flow starts or the next timer runs out.
+    /// Time of the next flow start or timer.
     #[inline]
     pub(crate) const fn next_at(&self) -> Time {
         self.next_at
     }
 
     /// Whether the hosts only answer arrivals until `stop`, `ahead` from now: no flow starts and no
-    /// timer runs out, not even one that is set meanwhile. Hosts do not affect each other, so each
-    /// may then be served alone.
+    /// timer expires, including timers set meanwhile. Hosts do not affect each other, so each may
+    /// then be served alone.
     #[inline]
     pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {
         self.queues.is_none() && self.next_at >= stop && ahead <= self.min_timer
@@ -365,7 +365,7 @@ impl Hosts {
         self.look_at_queues();
     }
 
-    /// A packet may wait for a card since the last time.
+    /// Updates the next event after packets may have been queued at cards.
     #[inline]
     fn look_at_queues(&mut self) {
         if let Some(queues) = &self.queues {
@@ -373,13 +373,13 @@ impl Hosts {
         }
     }
 
-    /// The queue of the host that sends on a link, if there is one.
+    /// Queue of the host that sends on a link, if there is one.
     pub(crate) fn queue_view(&self, link: LinkId) -> Option<HostQueueView<'_>> {
         self.queues.as_ref()?.view(link)
     }
 
-    /// Has the next packet leave its host, starts the next flow, runs the next timer or takes in
-    /// what has waited at a host. What leaves at a moment comes before all else that happens then.
+    /// Handles the next event: a packet leaves its host, a flow starts, a timer expires, or a host
+    /// takes in packets that waited. Departures come before other events at the same moment.
     pub(crate) fn wake<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         let now = self.next_at;
         if let Some(queues) = self.queues.as_mut().filter(|it| it.next_at() <= now) {
@@ -404,7 +404,7 @@ impl Hosts {
         self.look_ahead();
     }
 
-    /// A packet has left its host.
+    /// Records a packet that has left its host.
     fn note_wait(&mut self, left: Left) {
         let connection = &self.connections[left.from.slot()];
         if connection.is_measured && left.from.side() == Side::Source {
@@ -412,7 +412,7 @@ impl Hosts {
         }
     }
 
-    /// Adds how long the data of each flow has waited here to what it has waited in other parts.
+    /// Adds the waiting time of each flow's data here to its waiting times in other parts.
     pub(crate) fn add_waits(&self, all: &mut Vec<Span>) {
         all.resize(self.waits.len(), Span::ZERO);
         for (sum, wait) in all.iter_mut().zip(&self.waits) {
@@ -420,7 +420,7 @@ impl Hosts {
         }
     }
 
-    /// Takes the next timer out, if it has run out.
+    /// Takes the next timer, if it has expired.
     fn next_timer(&mut self, now: Time) -> Option<Wake> {
         self.timers.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.timers.pop().map(|Reverse((_, wake))| wake)
@@ -432,14 +432,13 @@ impl Hosts {
         self.next_at = self.next_at.min(at);
     }
 
-    /// The application at an end writes more then. Until then nobody waits for anything: a long
-    /// pause is no standstill.
+    /// Schedules the next write of an end's application. A long think time is not a stall.
     fn write_at(&mut self, at: Time, end: EndId) {
         self.progress_at = self.progress_at.max(at);
         self.arm(at, Wake::application(end));
     }
 
-    /// The timer of an end runs out, or once would have.
+    /// Handles the timer of an end, which may have been moved.
     fn on_timer<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let side = end.side();
         let connection = &mut self.connections[end.slot()];
@@ -461,8 +460,8 @@ impl Hosts {
     }
 }
 
-/// The most bytes that a sender of this transport may have in the queue of its host. DCQCN sends at
-/// a rate.
+/// Most bytes that a sender of this transport may have in its host's queue. DCQCN is limited by its
+/// rate.
 fn output_limit(transport: &Transport) -> u64 {
     match transport {
         Transport::Dcqcn(_) => u64::MAX,
@@ -475,7 +474,7 @@ const fn ends(flow: &Flow) -> bool {
     flow.bytes != Flow::ENDLESS
 }
 
-/// The shortest time for which a timer is ever set.
+/// Shortest time for which a timer is ever set.
 fn min_timer(setup: &Setup) -> Span {
     if setup.flows.iter().any(|flow| flow.rate.is_some()) {
         return Span::ZERO;
@@ -493,5 +492,5 @@ fn min_timer(setup: &Setup) -> Span {
     timers.chain(think_times).min().unwrap_or(Span::ZERO)
 }
 
-/// Bytes that an application with a rate writes at a time: a full segment of Ethernet.
+/// Bytes that an application with a rate writes at a time: a full Ethernet segment.
 const CHUNK: u32 = 1460;

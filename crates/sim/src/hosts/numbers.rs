@@ -1,21 +1,21 @@
-//! The numbers of connections. Ports know flows by them, so that they have to be the same on any
+//! Numbers of connections. Ports identify flows by them, so that they must be the same on any
 //! number of threads.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The slots of the table of connections.
+/// Slots of the table of connections.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    /// Those that were given back, by the bucket of time since when. One is taken again only in a
+    /// Freed slots, by the bucket of time in which they were freed. A slot is reused only in a
     /// later bucket, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(u64, u32)>>,
-    /// How many there are.
+    /// Number of slots.
     count: u32,
 }
 
 impl Slots {
-    /// With so many slots that are never given back.
+    /// Creates a table with `kept` slots that are never freed.
     pub(crate) const fn new(kept: u32) -> Self {
         Self { free: BinaryHeap::new(), count: kept }
     }
@@ -32,30 +32,29 @@ impl Slots {
         self.count - 1
     }
 
-    /// Gives a slot back in this bucket.
+    /// Frees a slot in this bucket.
     pub(crate) fn give_back(&mut self, bucket: u64, slot: u32) {
         self.free.push(Reverse((bucket, slot)));
     }
 }
 
-/// Where hosts get the slots of their connections from.
+/// Source of the slots of hosts' connections.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// There are no other hosts.
+    /// This part has all hosts.
     Own(Slots),
-    /// There are hosts in other parts of the network: those for the next flows that need one, in
-    /// their order.
+    /// Other parts have hosts too: slots for the next flows that need one, in order.
     Given(VecDeque<u32>),
 }
 
 impl Numbers {
-    /// A slot for the next flow, which starts in this bucket and needs one.
+    /// Slot for the next flow, which starts in this bucket and needs one.
     pub(super) fn take(&mut self, bucket: u64) -> u32 {
         match self {
             Self::Own(slots) => slots.take(bucket),
             Self::Given(slots) => {
                 let next = slots.pop_front();
-                next.expect("a flow that needs a slot was given one")
+                next.expect("a flow that needs a slot was assigned one")
             }
         }
     }
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_slot_of_the_oldest_bucket_is_taken_first_and_not_in_its_own() {
+    fn the_lowest_slot_of_the_oldest_bucket_is_taken_first() {
         let mut slots = Slots::new(1);
         assert_eq!([slots.take(0), slots.take(0), slots.take(0)], [1, 2, 3]);
         slots.give_back(5, 2);

@@ -1,5 +1,5 @@
-//! Flows start: on a connection that is idle, or on a new one, whose route is laid through the
-//! network.
+//! Start of flows: on an idle connection, or on a new one, whose route is written into the
+//! network's table.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -24,10 +24,10 @@ pub(crate) struct Opened {
     pub(crate) is_new: bool,
 }
 
-/// Largest flow whose waiting at its host is measured: no convention calls a larger one small.
+/// Largest flow whose waiting time at its host is measured: no convention calls a larger one small.
 const MEASURED: u64 = 100 << 10;
 
-/// How a flow's path is chosen.
+/// Choice of a flow's path.
 #[derive(Clone, Copy)]
 enum Choice {
     Hash(u64),
@@ -68,7 +68,7 @@ impl Hosts {
         }
     }
 
-    /// Takes an idle connection between two hosts, if connections are used again and there is one.
+    /// Takes an idle connection between two hosts, if connections are reused and there is one.
     fn take_idle(&mut self, pair: (HostId, HostId)) -> Option<u32> {
         if self.rules.opening != Opening::Persistent {
             return None;
@@ -78,7 +78,7 @@ impl Hosts {
         pair.idle.pop().map(|Reverse(slot)| slot)
     }
 
-    /// A flow begins on a connection. Returns where in the stream.
+    /// Starts a flow on a connection. Returns its start in the stream.
     fn begin(&mut self, slot: u32, number: usize) -> u64 {
         let flow = self.flows[number];
         let connection = &mut self.connections[slot as usize];
@@ -102,7 +102,7 @@ impl Hosts {
         before
     }
 
-    /// A flow has started in another part of the network.
+    /// Records a flow that has started in another part of the network.
     pub(crate) fn on_opened(&mut self, opened: Opened) {
         let number = opened.flow as usize;
         let is_receiver = self.has(self.flows[number].dst);
@@ -116,7 +116,7 @@ impl Hosts {
         }
     }
 
-    /// The application at a source writes its next bytes.
+    /// Writes the next bytes of an application at a source.
     pub(super) fn write_more<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
@@ -124,8 +124,8 @@ impl Hosts {
         now: Time,
     ) {
         let connection = &mut self.connections[end.slot()];
-        // An application whose connection broke may have left a timer behind, for another one that
-        // has its slot now.
+        // An application whose connection broke may have left a timer behind, whose slot now
+        // belongs to another connection.
         let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
             return;
         };
@@ -136,7 +136,7 @@ impl Hosts {
         let bytes = writer.left.min(most);
         writer.left -= bytes;
         let next = match writer.pace {
-            // When the message has arrived, the pause begins.
+            // The think time starts when the message has arrived.
             Pace::ThinkTime(_) => Time::MAX,
             Pace::Rate(byte_time) => now + byte_time.span(bytes as u32),
         };
@@ -150,16 +150,16 @@ impl Hosts {
         self.pump(fabric, end, now);
     }
 
-    /// Makes a connection for a flow.
+    /// Creates a connection for a flow.
     fn open(&mut self, slot: u32, number: usize) {
         let flow = self.flows[number];
         let numbers = path_hash(self.rules.seed, number);
         let transport = transport_of(&self.rules.transports, flow.group);
         let line = self.lines[flow.src.index()];
         let ends = Ends::new(transport, self.rules.opening, line, numbers)
-            .expect("the settings were tried before the run");
+            .expect("the settings were checked before the run");
         let tagging = self.rules.tagging.as_ref().map(|config| {
-            Box::new(Pias::new(config).expect("the settings were tried before the run"))
+            Box::new(Pias::new(config).expect("the settings were checked before the run"))
         });
         let mut connection = Connection::new(ends, flow.service);
         connection.tagging = tagging;
@@ -198,21 +198,21 @@ impl Hosts {
         self.lay(fabric, slot, (flow.src, flow.dst), choice, delays);
     }
 
-    /// Where the routes of a connection are in the table.
+    /// Position of a connection's routes in the table.
     pub(crate) const fn route_words(&self, slot: u32) -> Range<usize> {
         let stride = self.rules.stride as usize;
         let begin = EndId::new(slot, Side::Source).0 as usize * stride;
         begin..begin + 2 * stride
     }
 
-    /// Starts the series of probes. They have the first slots of the table.
+    /// Starts the series of probes, which have the first slots of the table.
     pub(crate) fn start_probes<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         for (number, probe) in std::mem::take(&mut self.probes).into_iter().enumerate() {
             let prober = Prober {
                 every: probe.every,
                 next: probe.start,
                 left: probe.count,
-                // Both fit: the setup was checked for it.
+                // Both fit, as checked with the setup.
                 bytes: probe.bytes as u16,
                 size: self.rules.accounting.size_of_ip(probe.bytes) as u16,
                 hosts: (probe.src, probe.dst),
@@ -232,7 +232,7 @@ impl Hosts {
         }
     }
 
-    /// Writes the routes of a connection into the table, there and back.
+    /// Writes the routes of a connection into the table, in both directions.
     fn lay<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
@@ -250,7 +250,7 @@ impl Hosts {
                 Choice::Hash(hash) => self.routes.path(from, to, hash, &mut self.path),
                 Choice::Named(choice) => {
                     let found = self.routes.path_by_choice(from, to, choice, 0, &mut self.path);
-                    found.expect("the choices were tried before the run");
+                    found.expect("the choices were checked before the run");
                 }
             }
             let begin = EndId::new(slot, side).0 as usize * stride;
@@ -265,12 +265,12 @@ impl Hosts {
     }
 }
 
-/// The number that chooses the path of a flow's connection.
+/// Number that chooses the path of a flow's connection.
 pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
     Rng::new(seed, PATH_STREAM + flow as u64).next_u64()
 }
 
-/// What hosts add to the delay of a flow's packets.
+/// Delay that hosts add to a flow's packets.
 pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
     let values = &delays.values;
     if values.is_empty() {

@@ -1,4 +1,4 @@
-//! What the hosts report at the end of a run, and of packets in flight.
+//! Reports of the hosts at the end of a run, and about packets in flight.
 
 use tidegate_transport::{Header, Segment};
 use tidegate_units::{Span, Time};
@@ -10,25 +10,25 @@ use crate::flow::Flow;
 use crate::packet::{Packet, Side};
 
 impl Hosts {
-    /// Flows that end by themselves and have not yet; `None` if there never were any.
+    /// Flows that end by themselves and have not yet ended; `None` if there never were any.
     #[inline]
     pub(crate) fn unfinished(&self) -> Option<u32> {
         self.has_ends.then_some(self.to_finish)
     }
 
-    /// When the last flow finished or broke.
+    /// Time at which the last flow finished or broke.
     pub(crate) const fn last_over(&self) -> Time {
         self.last_over
     }
 
-    /// Whether a packet that is in flight belongs to this flow of TCP.
+    /// Whether a packet in flight belongs to this TCP flow.
     #[inline]
     pub(crate) fn is_of(&self, packet: &Packet, flow: u32) -> bool {
         let connection = &self.connections[packet.end().slot()];
         connection.flow == flow && matches!(connection.ends, Ends::Tcp(_))
     }
 
-    /// The segment of a TCP packet that is in flight, without what is special about it.
+    /// Header of a TCP packet in flight, without rare parts of the segment.
     #[inline]
     pub(crate) fn header(&self, packet: &Packet) -> Header {
         match packet.spilled {
@@ -37,7 +37,7 @@ impl Hosts {
         }
     }
 
-    /// A packet as a capture shows it, which it is only while in flight.
+    /// A packet with the fields for captures, while it is in flight.
     pub(crate) fn captured(&self, packet: &Packet) -> Captured {
         let connection = &self.connections[packet.end().slot()];
         let slot = packet.end().slot() as u32;
@@ -54,7 +54,7 @@ impl Hosts {
         let body = match &connection.ends {
             Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
             Ends::Prober(_) => Content::Echo(packet.end().side()),
-            Ends::Elsewhere => unreachable!("what is captured is captured on one thread"),
+            Ends::Elsewhere => unreachable!("captures need a single thread"),
             Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => {
                 Content::Tcp(Segment { ecn: packet.header.ecn, ..self.spilled[packet.spilled - 1] })
@@ -63,7 +63,7 @@ impl Hosts {
         Captured { src, dst, slot, packet: *packet, body }
     }
 
-    /// The round trips of a series of probes, if it is sent from here.
+    /// Round trips of a series of probes, if it is sent from this part.
     pub(crate) fn take_probes(&mut self, series: usize) -> Option<Vec<(Time, Span)>> {
         let Ends::Prober(prober) = &mut self.connections[series].ends else {
             return None;
@@ -73,8 +73,8 @@ impl Hosts {
         self.has(source).then_some(round_trips)
     }
 
-    /// The run ended at `end`: what came later did not happen, and what unfinished flows have seen
-    /// so far is counted.
+    /// Ends the run at `end`: later events are discarded, and the counts of unfinished flows so far
+    /// are recorded.
     pub(crate) fn end_run(&mut self, end: Time) {
         for result in &mut self.results {
             if result.received_at > end {
@@ -102,7 +102,7 @@ impl Hosts {
         }
     }
 
-    /// The connection in a slot, if it carries a flow from here that is not finished.
+    /// The connection in a slot, if it carries an unfinished flow from this part.
     fn unfinished_flow(&self, slot: usize) -> Option<(&Connection, &Flow)> {
         let connection = self.connections.get(slot)?;
         let flow = self.flows.get(connection.flow as usize)?;
@@ -110,7 +110,7 @@ impl Hosts {
     }
 }
 
-/// What the flows that are not finished wait for, of the hosts of all parts of the network.
+/// Reasons why flows are not finished, for the hosts of all parts of the network.
 #[cold]
 pub(crate) fn diagnosis(parts: &[&Hosts]) -> String {
     let live: u32 = parts.iter().map(|hosts| hosts.tally.live).sum();

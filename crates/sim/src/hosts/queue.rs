@@ -1,14 +1,13 @@
-//! Queues of hosts: what a host has sent waits here until its wire is free.
+//! Host queues: packets that a host has sent wait here until its wire is free.
 //!
-//! Under `fq` this is the packet scheduler `fq` of Linux (`net/sched/sch_fq.c`) with TCP small
-//! queues (`tcp_small_queue_check`, `net/ipv4/tcp_output.c`). Each end of a connection is a flow
-//! with a FIFO of its own. Deficit round robin serves flows: new ones, which have just become busy,
-//! before old ones. A flow has a credit of ten packets at first and gets two packets for every
-//! turn. A sender whose flow holds more than its limit waits until one of its packets has left the
-//! host.
+//! Under `fq` this is Linux's packet scheduler `fq` (`net/sched/sch_fq.c`) with TCP small queues
+//! (`tcp_small_queue_check`, `net/ipv4/tcp_output.c`). Each end of a connection is a flow with a
+//! FIFO of its own. Deficit round robin serves new flows, which have just become active, before old
+//! ones. A flow starts with a credit of ten packets and gets two packets for every turn. A sender
+//! whose flow exceeds its limit waits until one of its packets has left the host.
 //!
-//! Under `fifo` it is known when a packet leaves as soon as it comes, and it is sent at once. All
-//! packets of a host are then one flow here, and only if somebody looks at the queue.
+//! Under `fifo` a packet's departure is known when it arrives, and it is sent at once. All packets
+//! of a host are then one flow here, and only if the queue is observed.
 //!
 //! Differs from Linux: packets wait in the queue and nowhere behind it, no flow is paced, no queue
 //! has a limit in packets, and a burst of segmentation offload is as many packets as it has
@@ -28,34 +27,33 @@ use crate::packet::{EndId, Packet};
 use crate::setup::Setup;
 use crate::slab::Slab;
 
-/// The queues of all hosts.
+/// Queues of all hosts.
 pub(super) struct HostQueues {
     /// Whether each end has a flow of its own.
     is_fair: bool,
-    /// Credit that a flow gets for a turn, and that of a new one.
+    /// Credit of a flow per turn, and of a new flow.
     quantum: i64,
     initial_quantum: i64,
-    /// By link: the number of its card, if a host sends on it.
+    /// By link: number of its card, if a host sends on it.
     card_of: Vec<u32>,
     cards: Vec<Card>,
-    /// By end, or by card under `fifo`.
+    /// Flows by end, or by card under `fifo`.
     flows: Vec<FlowQueue>,
     waiting: Slab<Waiting>,
-    /// When cards finish sending, of those for which something waits.
+    /// Times at which cards finish sending, if packets wait for it.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The bytes that a sender may hold in any case.
+    /// Bytes that every sender may hold.
     two_packets: u32,
 }
 
-/// The network card of a host, with the queue in front of it.
+/// Network card of a host, with the queue in front of it.
 struct Card {
     byte_time: ByteTime,
-    /// When the wire is free.
+    /// Time at which the wire is free.
     free_at: Time,
-    /// The flow of the packet on the wire and its length, until that is taken off what the flow
-    /// holds.
+    /// Flow and length of the packet on the wire, until its bytes are subtracted from its flow.
     on_wire: Option<(u32, u32)>,
-    /// Whether it is among the cards that wake.
+    /// Whether the card is in `wakes`.
     wakes: bool,
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
@@ -64,7 +62,7 @@ struct Card {
     observers: Option<Box<Observers>>,
 }
 
-/// The packets of an end that wait at its host.
+/// Packets of an end that wait at its host.
 #[derive(Clone, Copy)]
 struct FlowQueue {
     head: u32,
@@ -73,10 +71,10 @@ struct FlowQueue {
     /// Bytes of packets with payload in the queue and on the wire.
     held: u64,
     card: u32,
-    /// When it left the lists.
+    /// Time at which the flow left the lists.
     emptied_at: Time,
     is_listed: bool,
-    /// Whether its sender waits for a packet to leave.
+    /// Whether its sender waits for a departure.
     is_throttled: bool,
 }
 
@@ -88,28 +86,28 @@ struct Waiting {
     next: u32,
 }
 
-/// What left a host.
+/// A packet that left a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
-    /// The end that sent it.
+    /// Sending end.
     pub(super) from: EndId,
-    /// When it came into the queue, and when its first and last bits left.
+    /// Arrival in the queue, and departures of the first and last bits.
     pub(super) times: [Time; 3],
 }
 
-/// The only queue of a host, as observers see it.
+/// The only queue of a host, for observers.
 const QUEUE: QueueId = QueueId(0);
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
-/// A flow that was idle for longer has credit for a turn at least (`flow_refill_delay`).
+/// A flow that was idle for longer has credit for at least one turn (`flow_refill_delay`).
 const REFILL_DELAY: Span = Span::from_ms(40);
 
-/// A host's queue as observers see it.
+/// Queue of a host, for observers.
 #[derive(Clone, Copy)]
 pub(crate) struct HostQueueView<'a> {
-    /// What waits.
+    /// Waiting bytes.
     pub(crate) bytes: u32,
     pub(crate) packets: u32,
     pub(crate) observers: Option<&'a Observers>,
@@ -122,7 +120,7 @@ impl Default for Waiting {
 }
 
 impl HostQueues {
-    /// The queues that a setup asks for, if any.
+    /// Creates the queues that a setup needs, if any.
     pub(super) fn new(setup: &Setup) -> Result<Option<Box<Self>>, ConfigError> {
         let is_fair = setup.has_fair_hosts();
         if !is_fair && !setup.observes_ideal_hosts() {
@@ -168,13 +166,13 @@ impl HostQueues {
         Ok(Some(Box::new(queues)))
     }
 
-    /// When a card finishes sending next, if something waits for that.
+    /// Next time at which a card finishes sending, if packets wait for it.
     #[inline]
     pub(super) fn next_at(&self) -> Time {
         self.wakes.peek().map_or(Time::MAX, |Reverse((at, _))| *at)
     }
 
-    /// A queue to look at, if a host sends on the link.
+    /// View of the queue of the host that sends on a link.
     pub(super) fn view(&self, link: LinkId) -> Option<HostQueueView<'_>> {
         let card = self.cards.get(self.card_of[link.index()] as usize)?;
         Some(HostQueueView {
@@ -184,7 +182,7 @@ impl HostQueues {
         })
     }
 
-    /// An end belongs to a new connection: its flow is new too.
+    /// Resets the flow of an end that belongs to a new connection.
     pub(super) fn forget(&mut self, end: EndId) {
         if !self.is_fair {
             return;
@@ -201,8 +199,8 @@ impl HostQueues {
         }
     }
 
-    /// Whether an end holds more than it may, so that it waits for a packet to leave. It may hold
-    /// two packets or what its pacing rate sends in 1/1024 s, and no more than `limit`.
+    /// Whether an end holds more than it may, so that it waits for a departure. It may hold two
+    /// packets or the bytes that its pacing rate sends in 1/1024 s, and at most `limit`.
     pub(super) fn throttles(
         &mut self,
         end: EndId,
@@ -211,7 +209,7 @@ impl HostQueues {
         now: Time,
     ) -> bool {
         let held = self.held(end, now);
-        // As in Linux, a sender may go on if it holds just as much as it may.
+        // As in Linux, a sender may continue if it holds exactly its limit.
         let may_send = |most: u32| held <= limit.min(most.into());
         if may_send(self.two_packets) || may_send(self.two_packets.max(paced())) {
             return false;
@@ -221,7 +219,7 @@ impl HostQueues {
         true
     }
 
-    /// Bytes with payload that an end has in its host's queue and on its wire.
+    /// Bytes of packets with payload in an end's queue and on its wire.
     pub(super) fn held(&mut self, end: EndId, now: Time) -> u64 {
         let Some(flow) = self.flows.get(end.0 as usize) else {
             return 0;
@@ -232,7 +230,7 @@ impl HostQueues {
         self.flows[end.0 as usize].held
     }
 
-    /// Takes the packet on a wire off what its flow holds, if it has left. Returns the flow.
+    /// Subtracts the packet on a wire from its flow, if it has left. Returns the flow.
     fn settle(&mut self, card: u32, now: Time) -> Option<u32> {
         let card = &mut self.cards[card as usize];
         let (flow, len) = card.on_wire.filter(|_| card.free_at <= now)?;
@@ -241,7 +239,7 @@ impl HostQueues {
         Some(flow)
     }
 
-    /// Something waits for a card to finish sending.
+    /// Records that packets wait for a card to finish sending.
     fn wake_later(&mut self, number: u32) {
         let card = &mut self.cards[number as usize];
         if !card.wakes {
@@ -250,7 +248,7 @@ impl HostQueues {
         }
     }
 
-    /// Sends a packet, or has it wait. Returns what left.
+    /// Sends a packet, or queues it. Returns the departure.
     pub(super) fn send<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
@@ -287,7 +285,7 @@ impl HostQueues {
         None
     }
 
-    /// Puts a packet at the end of its flow, which is a new one if it was idle.
+    /// Appends a packet to its flow, which becomes new if it was idle.
     fn enqueue(&mut self, flow: u32, slot: u32, now: Time) {
         let quantum = self.quantum;
         let queue = &mut self.flows[flow as usize];
@@ -321,7 +319,7 @@ impl HostQueues {
             } else if queue.head == NONE {
                 list.pop_front();
                 if is_new {
-                    // It waits for a turn of the others before it can be new again.
+                    // It waits for a turn of the others before it can become new again.
                     card.old_flows.push_back(flow);
                 } else {
                     queue.is_listed = false;
@@ -336,8 +334,8 @@ impl HostQueues {
         }
     }
 
-    /// The next card has finished sending. Returns what leaves it next, and the sender that waited
-    /// for the packet that has left, if there are any.
+    /// Handles a card that has finished sending. Returns the next departure, and the sender that
+    /// waited for the packet that has left, if there are any.
     pub(super) fn go_on<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
@@ -369,7 +367,7 @@ impl HostQueues {
         (left, woken.map(EndId))
     }
 
-    /// Puts a packet on the wire, which is free.
+    /// Puts a packet on the free wire.
     fn transmit<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,

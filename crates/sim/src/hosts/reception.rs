@@ -1,12 +1,11 @@
-//! How hosts take packets in: interrupts, receive offload, and the time that the stack takes.
+//! Reception at hosts: interrupts, receive offload, and the processing time of the stack.
 //!
-//! A packet that comes off the wire waits at the network card until an interrupt is raised. The
-//! packets of an interrupt are taken in their order. With receive offload, segments of a connection
-//! in a row are merged as Linux merges them (`tcp_gro_receive`): full ones with equal flags, ACK
-//! number and codepoint, up to a limit; a smaller one is the last; CWR stands alone. Then each, or
-//! what was merged, goes through the stack, which takes a time that is drawn for it. A host works
-//! on many at a time: what the stack takes is a delay, and no limit to how many packets a second it
-//! takes in.
+//! A packet from the wire waits at the network card until an interrupt is raised. The packets of an
+//! interrupt are handled in order. With receive offload, consecutive segments of a connection are
+//! merged as in Linux (`tcp_gro_receive`): full ones with equal flags, ACK number and codepoint, up
+//! to a limit; a smaller one is the last; one with CWR is not merged. Then each packet or merged
+//! unit goes through the stack, which takes a time drawn for it. A host works on many at a time:
+//! the stack is a delay, and does not limit the packets per second.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,34 +22,34 @@ use crate::packet::{EndId, Packet};
 use crate::setup::{HostReceive, Setup};
 use crate::slab::Slab;
 
-/// What all hosts have between the wire and their connections.
+/// Stages of all hosts between the wire and their connections.
 pub(super) struct Reception {
     config: HostReceive,
-    /// By link: the host that it leads to, if it does.
+    /// By link: the host that it leads to, if any.
     hosts: Vec<u32>,
     cards: Vec<Card>,
-    /// When interrupts are raised, and where. One that was raised before is still here.
+    /// Times and hosts of interrupts, including ones that were already raised.
     interrupts: BinaryHeap<Reverse<(Time, u32)>>,
-    /// What goes through stacks, by when it comes out.
+    /// Units in stacks, by the time at which they leave.
     in_stack: BinaryHeap<Reverse<InStack>>,
-    /// How many have gone in.
+    /// Number of units that have entered.
     taken: u64,
-    /// By end: when the last one comes out that goes to it.
+    /// By end: time at which its last unit leaves the stack.
     last_out: Vec<Time>,
-    /// Of the interrupt that is being served: its packets, what is being merged, and what was.
+    /// State of the interrupt being handled: its packets, units being merged, and finished ones.
     batch: Vec<u32>,
     open: Vec<Unit>,
     units: Vec<Unit>,
 }
 
-/// A unit by when it comes out of the stack, and by when it went in.
+/// A unit ordered by the time at which it leaves the stack, then by the order of entering.
 type InStack = ByKey<(Time, u64), Unit>;
 
-/// The network card of a host.
+/// Network card of a host.
 struct Card {
-    /// Packets that wait for an interrupt.
+    /// Packets waiting for an interrupt.
     waiting: Vec<u32>,
-    /// When it is raised; never while nothing waits.
+    /// Time of the interrupt; `Time::MAX` while no packet waits.
     interrupt_at: Time,
     rng: Rng,
 }
@@ -60,7 +59,7 @@ struct Card {
 struct Unit {
     packet: u32,
     segments: u32,
-    /// The payload of the first.
+    /// Payload of the first packet.
     full: u32,
     end: EndId,
 }
@@ -87,7 +86,7 @@ impl Reception {
         }
     }
 
-    /// When the next interrupt is raised or the next unit comes out of a stack.
+    /// Time of the next interrupt or of the next unit leaving a stack.
     pub(super) fn next_at(&self) -> Time {
         let interrupt = self.interrupts.peek().map(|Reverse((at, _))| *at);
         let unit = self.in_stack.peek().map(|Reverse(unit)| unit.key.0);
@@ -95,7 +94,8 @@ impl Reception {
         next.unwrap_or(Time::MAX)
     }
 
-    /// A packet has come over this link. Returns its host if it raises an interrupt now.
+    /// Queues a packet that has come over this link. Returns its host if it raises an interrupt
+    /// now.
     fn wait(&mut self, packet: u32, link: u32, now: Time) -> Option<u32> {
         let host = self.hosts[link as usize];
         let card = &mut self.cards[host as usize];
@@ -112,7 +112,7 @@ impl Reception {
         None
     }
 
-    /// Takes the next interrupt out, if it is due and was not raised before. Returns its host.
+    /// Takes the next interrupt, if it is due and was not raised before. Returns its host.
     fn next_interrupt(&mut self, now: Time) -> Option<u32> {
         while let Some(&Reverse((at, host))) = self.interrupts.peek()
             && at <= now
@@ -125,15 +125,14 @@ impl Reception {
         None
     }
 
-    /// Takes out the next unit that is through its stack.
+    /// Takes the next unit that has passed its stack.
     fn next_unit(&mut self, now: Time) -> Option<Unit> {
         let first = self.in_stack.peek()?;
         (first.0.key.0 <= now).then_some(())?;
         self.in_stack.pop().map(|Reverse(unit)| unit.value)
     }
 
-    /// Puts the packets that wait at a host through receive offload and hands them to `out`, in
-    /// order.
+    /// Merges the packets waiting at a host by receive offload and passes them to `out`, in order.
     fn merge(
         &mut self,
         host: u32,
@@ -176,16 +175,16 @@ impl Reception {
         }
     }
 
-    /// Whether the stack takes any time.
+    /// Whether the stack takes time.
     fn takes_time(&self) -> bool {
         self.config.packet_time + self.config.jitter > Span::ZERO
     }
 
-    /// A unit goes into the stack of its host.
+    /// Puts a unit into the stack of its host.
     fn go_through(&mut self, host: u32, unit: Unit, now: Time) {
         let draw = self.cards[host as usize].rng.next_u32();
         let jitter = (u128::from(self.config.jitter.as_ps()) * u128::from(draw)) >> 32;
-        // Fits: less than the jitter.
+        // Less than the jitter, so it fits.
         let time = self.config.packet_time + Span::from_ps(jitter as u64);
         let end = unit.end.0 as usize;
         if end >= self.last_out.len() {
@@ -198,7 +197,7 @@ impl Reception {
     }
 }
 
-/// Whether a packet can be merged with others at all: a plain segment with payload.
+/// Whether a packet can be merged at all: a plain segment with payload.
 fn is_mergeable(packet: &Packet) -> bool {
     let flags = packet.header.flags.bits() & !Flags::ECE.bits();
     packet.spilled == 0 && packet.header.len > 0 && flags == Flags::ACK.bits()
@@ -209,7 +208,7 @@ impl Unit {
         Self { packet: id, segments: 1, full: packet.header.len, end: packet.end() }
     }
 
-    /// Whether a packet of the same connection can be added to this.
+    /// Whether a packet of the same connection can be added to the unit.
     fn takes(&self, packets: &Slab<Packet>, id: u32, most: u64) -> bool {
         let (held, next) = (&packets[self.packet], &packets[id]);
         is_mergeable(next)
@@ -222,7 +221,7 @@ impl Unit {
             && next.class == held.class
     }
 
-    /// Adds a packet, whose place is free then. Returns whether it was smaller than the others,
+    /// Adds a packet, whose slot becomes free. Returns whether it was smaller than the others,
     /// which makes it the last.
     fn add(&mut self, packets: &mut Slab<Packet>, id: u32) -> bool {
         let next = packets.take(id).header;
@@ -233,7 +232,7 @@ impl Unit {
 }
 
 impl Hosts {
-    /// A packet comes off the wire at its host.
+    /// Handles a packet from the wire at its host.
     pub(crate) fn receive<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = &fabric.packets[arrival.packet];
         let is_direct = packet.is_pause()
@@ -251,14 +250,14 @@ impl Hosts {
         }
     }
 
-    /// Takes in what has waited at a host until now.
+    /// Takes in the packets that have waited at a host until now.
     #[inline(never)]
     pub(super) fn take_in<C: Calendar>(&mut self, fabric: &mut Fabric<C>, now: Time) {
         let bucket = self.bucket(now);
         let Some(reception) = &mut self.reception else {
             return;
         };
-        // Something is on its way to a connection.
+        // Units are on their way to a connection.
         let end = Time::from_ps((bucket + 1) << self.rules.width);
         self.progress_at = self.progress_at.max(end);
         if let Some(host) = reception.next_interrupt(now) {
@@ -268,7 +267,7 @@ impl Hosts {
         }
     }
 
-    /// A card raises an interrupt: what waits there goes into the stack.
+    /// Handles a card's interrupt: its waiting packets enter the stack.
     fn interrupt<C: Calendar>(&mut self, fabric: &mut Fabric<C>, host: u32, now: Time) {
         let Some(mut reception) = self.reception.take() else {
             return;
@@ -289,7 +288,7 @@ impl Hosts {
         self.reception = Some(reception);
     }
 
-    /// A unit gets to its connection.
+    /// Delivers a unit to its connection.
     #[inline(never)]
     fn deliver_unit<C: Calendar>(&mut self, fabric: &mut Fabric<C>, unit: Unit, now: Time) {
         if unit.segments == 1 {
@@ -318,7 +317,7 @@ mod tests {
     use super::*;
     use crate::topology::star;
 
-    /// A segment of 1000 bytes to the first connection: its number, and what is other than usual.
+    /// A segment of 1000 bytes to the first connection with this number.
     fn segment(number: u32) -> Packet {
         Packet {
             pkt: Pkt { flow: FlowId(1), ..Pkt::default() },
@@ -340,7 +339,7 @@ mod tests {
         packet
     }
 
-    /// The connection, segments and bytes of each unit that an interrupt of these packets gives.
+    /// Connection, segments and bytes of each unit that an interrupt with these packets gives.
     fn units(most: u64, arrivals: &[Packet]) -> Vec<(u32, u32, u32)> {
         let mut setup = Setup::new(star::Config::default().build().unwrap(), Vec::new());
         setup.host_receive.gro = Some(Bytes(most));
@@ -369,7 +368,7 @@ mod tests {
     const KIB_64: u64 = 1 << 16;
 
     #[test]
-    fn segments_in_a_row_are_one_unit_up_to_the_limit() {
+    fn consecutive_segments_are_one_unit_up_to_the_limit() {
         let row: Vec<Packet> = (0..5).map(segment).collect();
         assert_eq!(units(KIB_64, &row), [(1, 5, 5000)]);
         assert_eq!(units(5000, &row), [(1, 5, 5000)]);
@@ -393,14 +392,14 @@ mod tests {
             let row = [segment(0), second];
             assert_eq!(units(KIB_64, &row), [(1, 1, 1000), (1, 1, 1000)]);
         }
-        // Equal ones of these go together.
+        // Equal ones of these are merged.
         assert_eq!(units(KIB_64, &[with(0, flags), with(1, flags)]).len(), 1);
-        // The same again is no next one.
+        // A duplicate is not the next segment.
         assert_eq!(units(KIB_64, &[segment(0), segment(0)]).len(), 2);
     }
 
     #[test]
-    fn a_smaller_segment_is_the_last_of_a_unit_and_a_larger_one_begins_another() {
+    fn a_smaller_segment_is_the_last_of_a_unit_and_a_larger_one_starts_another() {
         let row = [
             segment(0),
             with(1, |packet| packet.header.len = 999),
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_merged_ends_the_unit_before_it() {
+    fn an_unmergeable_packet_ends_the_previous_unit() {
         let cwr = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::CWR;
         let bare = |packet: &mut Packet| packet.header.len = 0;
         let spilled = |packet: &mut Packet| packet.spilled = 1;
@@ -427,7 +426,7 @@ mod tests {
         let other = |number| with(number, |packet| packet.pkt.flow = FlowId(3));
         let row = [segment(0), other(0), segment(1), other(1), segment(2)];
         assert_eq!(units(KIB_64, &row), [(1, 3, 3000), (3, 2, 2000)]);
-        // What is full leaves first.
+        // The full unit leaves first.
         assert_eq!(units(2000, &row), [(1, 2, 2000), (3, 2, 2000), (1, 1, 1000)]);
     }
 }
