@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_cannot_run_says_why() {
+    fn an_invalid_network_is_refused_with_the_reason() {
         let error = |network: &Network| network.check().unwrap_err().to_string();
         assert_eq!(error(&Network::new(1, 0)), "hosts = 1 is out of range; allowed: at least 2");
         let mut network = Network::new(2, 1);

@@ -268,7 +268,7 @@ fn switches_that_pause_each_other_forever_are_diagnosed() {
 
 /// Endless flows and no time limit: an interrupt ends the run, and finished flows are kept.
 #[test]
-fn an_interrupt_keeps_what_is_finished() {
+fn an_interrupt_keeps_finished_flows() {
     let setup = Setup {
         flows: vec![flow(Time::ZERO, 0, 1, 10_000), flow(Time::ZERO, 2, 1, Flow::ENDLESS - 1)],
         ..good()

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_unit_says_what_is_accepted() {
+    fn an_unknown_unit_names_the_accepted_ones() {
         assert_eq!(
             message::<Span>("78parsecs"),
             "`78parsecs` has an unknown unit; accepted: \

@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_says_what_its_text_looks_like() {
+    fn every_field_has_the_form_of_its_text() {
         let forms: Vec<Form> = Sample::FIELDS.iter().map(|field| field.form).collect();
         let choice = |name, doc| Choice { name, doc };
         let sides = [choice("enqueue", " In."), choice("dequeue", " Out.")];
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_say_their_true_largest_value() {
+    fn errors_name_the_true_largest_number() {
         fn largest<T: Setting>(most: u64) {
             let accepts = alloc::format!("from 0 to {most}");
             assert!(T::read(&most.to_string()).is_ok());
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_field_the_value_and_what_is_accepted() {
+    fn errors_name_the_field_the_value_and_the_accepted_values() {
         let mut sample = Sample::default();
         let mut error = |field, text| sample.set(field, text).unwrap_err().to_string();
         assert_eq!(

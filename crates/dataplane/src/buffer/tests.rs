@@ -44,7 +44,7 @@ fn a_buffer_chosen_at_run_time_decides_like_the_type() {
 }
 
 #[test]
-fn ingress_accounting_goes_over_any_egress_buffer_but_itself() {
+fn ingress_accounting_works_over_any_egress_buffer_except_itself() {
     let over = |egress: &str| {
         let pfc = pfc::Config { bypass: Vec::new(), ..pfc::Config::default() };
         Config::PfcOver(Box::new((pfc, Config::named(egress).unwrap())))

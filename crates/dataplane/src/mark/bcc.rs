@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_pool_is_that_of_the_default_buffer() {
+    fn the_default_pool_equals_the_default_buffer_s() {
         let (bcc, buffer) = (Config::default(), dynamic_threshold::Config::default());
         assert_eq!(bcc.shared_buffer, buffer.pool_size);
         assert_eq!(bcc.reserve, buffer.reserve_size);

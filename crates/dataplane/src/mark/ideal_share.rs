@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_above_their_share_are_those_that_water_filling_cuts() {
+    fn flows_above_their_share_agree_with_water_filling() {
         let mut rng = Rng::new(13, 0);
         let mut above = 0;
         for _ in 0..2_000 {

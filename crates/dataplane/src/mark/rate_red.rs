@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_count_starts_anew_with_each_cycle() {
+    fn the_count_restarts_with_each_cycle() {
         let mut red = made(&Config::default());
         depart(&mut red, 0, 10_000, 10_000);
         depart(&mut red, 8_000, 9_999, 10_000);

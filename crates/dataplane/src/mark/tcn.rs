@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_are_refused_as_they_were_given() {
+    fn refused_thresholds_are_quoted_as_given() {
         let config = Config {
             min_threshold: Some(Span::from_us(79)),
             clock: Clock::Stamp4ns,

@@ -506,7 +506,7 @@ fn waiting_bytes_of_flows_add_up_to_the_queues() {
 }
 
 #[test]
-fn a_period_of_zero_counts_as_the_exact_table_of_diff_ecn_does() {
+fn a_period_of_zero_agrees_with_diff_ecn_s_exact_table() {
     let mut setup = incast();
     setup.switch.marking = mark::Config::named("diff-ecn").unwrap();
     let mut scheduling = sched::Config::named("sp-dwrr").unwrap();

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_say_what_is_accepted() {
+    fn messages_name_the_accepted_values() {
         let message = |text: &str| List::parse(text).unwrap_err().to_string();
         assert_eq!(
             message("1,1ms,0,1,5"),

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_queue_is_marked_above_its_own_threshold_whatever_the_round() {
+    fn a_strict_queue_is_marked_above_its_own_threshold_in_any_round() {
         let mark = MarkDecision::Mark(Rule::QueueLength);
         // Below and above the port's 65 packets. The round leaves a tenth to the others.
         for packets in [4, 100] {

@@ -157,7 +157,7 @@ fn a_queue_without_rounds_has_the_ports_threshold() {
 }
 
 #[test]
-fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
+fn no_share_exceeds_the_threshold_and_rounds_below_a_nanosecond_do_not_count() {
     // 18 KB in 14.4 µs are the whole link.
     for (ps, threshold) in [(0, 97_500), (999, 97_500), (14_400_000, 97_500), (14_400_001, 97_499)]
     {

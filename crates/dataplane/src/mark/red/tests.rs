@@ -152,7 +152,7 @@ fn the_probability_rises_between_the_thresholds() {
 }
 
 #[test]
-fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
+fn the_count_restarts_after_a_mark_and_below_the_ramp() {
     let count_after = |correction, lengths: &[u32]| {
         let law = Law { correction, reading: Reading::Exclusive, ..STEP };
         // Never drawn, so that only the count changes.

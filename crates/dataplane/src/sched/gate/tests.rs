@@ -178,7 +178,7 @@ fn a_packet_keeps_the_rank_of_its_arrival_through_a_pause() {
 }
 
 #[test]
-fn turns_say_when_a_queue_is_withdrawn_and_comes_back() {
+fn turns_report_withdrawal_and_return_of_a_queue() {
     let mut bench = bench("dwrr");
     for id in 0..4 {
         bench.enqueue(id, (id % 2) as u8, 1500);

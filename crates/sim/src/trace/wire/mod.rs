@@ -162,7 +162,7 @@ impl Frame {
         self.put(packet.dst_port.to_be_bytes());
         self.put(segment.seq.0.to_be_bytes());
         self.put(ack.to_be_bytes());
-        self.put([0, segment.flags.bits()]); // the data offset comes when the options are known
+        self.put([0, segment.flags.bits()]); // the data offset is set once the options are known
         self.put(saturate(window).to_be_bytes());
         self.put([0; 4]); // checksum, urgent pointer
         if is_syn {
@@ -233,7 +233,7 @@ impl Frame {
 
         self.put(packet.src_port.to_be_bytes());
         self.put(ROCE_PORT.to_be_bytes());
-        self.put([0; 4]); // length, and no checksum, as RoCE v2 has it
+        self.put([0; 4]); // length, and no checksum, as in RoCE v2
         self.put([opcode, (padding as u8) << 4]); // at most 3
         self.put(DEFAULT_PARTITION);
         self.put([if notifies { BECN } else { 0 }, 0, queue_high, queue_low]);
