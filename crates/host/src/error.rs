@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The algorithm does not exist.
-    #[error("there is no algorithm `{name}`{hint}\nknown: {known}")]
+    #[error("no algorithm is named `{name}`{hint}\nknown: {known}")]
     Unknown {
         /// The given name.
         name: String,
@@ -24,7 +24,7 @@ pub enum Error {
         why: String,
     },
     /// A privilege is missing.
-    #[error("{missing} missing: run this as root, or with these capabilities")]
+    #[error("{missing} missing: run as root or with these capabilities")]
     Privilege {
         /// Missing capabilities, with a verb.
         missing: String,
@@ -32,18 +32,18 @@ pub enum Error {
     /// The kernel does not describe its types.
     #[error(
         "this kernel has no type information at {0}\n\
-         hint: it needs one built with CONFIG_DEBUG_INFO_BTF=y, as distributions ship since 2020"
+         hint: use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions ship since 2020"
     )]
     NoTypes(PathBuf),
     /// The kernel does not support congestion controls in BPF.
     #[error(
-        "this kernel takes no congestion control as a BPF link (struct_ops)\n\
-         hint: it needs Linux 6.4 or later with CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y"
+        "this kernel does not support congestion controls as BPF links (struct_ops)\n\
+         hint: use Linux 6.4 or later with CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y"
     )]
     NoStructOps,
     /// The folder is not in a BPF file system.
     #[error(
-        "{0} is not in a BPF file system, where loaded algorithms stay\n\
+        "{0} is not in a BPF file system, which keeps loaded algorithms\n\
          hint: mount -t bpf bpf /sys/fs/bpf, or --foreground"
     )]
     NoBpfFs(PathBuf),
@@ -57,7 +57,7 @@ pub enum Error {
     #[error("no algorithm is loaded\nhint: tidegate host load tg_dctcp")]
     NothingLoaded,
     /// Another process holds the algorithm.
-    #[error("{name} is loaded by {holder}, and goes when that ends")]
+    #[error("{name} is loaded by {holder}, and is removed when that ends")]
     Held {
         /// The algorithm.
         name: String,
@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// The algorithm is in use.
     #[error(
-        "{name} is in use: {by}\nhint: --wait until that is over, or --force to give them another"
+        "{name} is in use: {by}\nhint: --wait until they have ended, or --force to move them to another algorithm"
     )]
     InUse {
         /// The algorithm.
@@ -75,7 +75,7 @@ pub enum Error {
         by: String,
     },
     /// Another `watch` is running.
-    #[error("another `tidegate host watch` runs: it takes each sample from all others")]
+    #[error("another `tidegate host watch` is running: only one can read the samples")]
     Watched,
     /// The reader of the output is gone, which is no failure.
     #[error("the reader has closed the pipe")]

@@ -195,7 +195,7 @@ impl Config {
         let rings = self.ports.len() as u64 * slot;
         if u64::from(ring) * rings > MAX_RINGS {
             let allowed = format!(
-                "at most {} for {} ports of frames of {} bytes: the kernel's memory is locked",
+                "at most {} for {} ports and frames of {} bytes: rings lock kernel memory",
                 MAX_RINGS / rings,
                 self.ports.len(),
                 self.options.frame_size
@@ -210,18 +210,18 @@ impl Config {
         let options = &self.options;
         let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
         let beyond = format!(
-            "and `frames` is {}: those beyond are dropped as no-memory, and each port is sure of {reserve}",
+            "but `frames` is {}: the switch drops frames beyond that as no-memory, and reserves {reserve} for each port",
             options.frames
         );
         let Some(bytes) = self.most_bytes() else {
-            return vec![format!("the buffer allows any number of frames to wait, {beyond}")];
+            return vec![format!("the buffer holds any number of frames, {beyond}")];
         };
         let full_frames = bytes / u64::from(options.count.bytes(FULL_FRAME));
         if full_frames <= u64::from(options.frames) {
             return Vec::new();
         }
         vec![format!(
-            "the buffer allows {full_frames} frames of {FULL_FRAME} bytes to wait, {beyond}\n\
+            "the buffer holds {full_frames} frames of {FULL_FRAME} bytes, {beyond}\n\
              hint: frames = {full_frames}, or a smaller buffer"
         )]
     }
@@ -302,7 +302,7 @@ impl Default for Config {
 
 /// Error: an interface is already another port.
 pub(crate) fn another_ports(interface: &str) -> ConfigError {
-    let allowed = "an interface that is not another port's";
+    let allowed = "an interface that no other port uses";
     ConfigError::out_of_range("interface", interface, allowed)
 }
 
@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(config.warnings(), Vec::<String>::new());
         config.buffer.set("limit", "20MB").unwrap();
         let warnings = config.warnings();
-        assert!(warnings[0].contains("allows 26007 frames"), "{warnings:?}");
+        assert!(warnings[0].contains("holds 26007 frames"), "{warnings:?}");
         config.options.frames = 26_007;
         assert_eq!(config.warnings(), Vec::<String>::new());
         // A limit for all queues applies to each.
@@ -499,14 +499,14 @@ mod tests {
         config.scheduling = sched::Config::named("dwrr").unwrap();
         config.scheduling.set("quanta", "1500, 1500, 1500").unwrap();
         let warnings = config.warnings();
-        assert!(warnings[0].contains("allows 1170 frames"), "{warnings:?}");
+        assert!(warnings[0].contains("holds 1170 frames"), "{warnings:?}");
         config.buffer.set("port_limit", "300KB").unwrap();
         assert_eq!(config.warnings(), Vec::<String>::new());
         // 3 MiB for eight ports, and 128 KiB for each.
         config.buffer = buffer::Config::named("dynamic-threshold").unwrap();
         config.ports = vec![config.ports[0].clone(); 64];
         let warnings = config.warnings();
-        assert!(warnings[0].contains("allows 21816 frames"), "{warnings:?}");
+        assert!(warnings[0].contains("holds 21816 frames"), "{warnings:?}");
         config.buffer = buffer::Config::named("unlimited").unwrap();
         let warnings = config.warnings();
         assert!(warnings[0].contains("any number"), "{warnings:?}");

@@ -39,7 +39,7 @@ impl User {
         let number = name.parse().ok().filter(|&number| number != u32::MAX);
         let number = number.ok_or_else(|| {
             let why =
-                "there is no such user; `root` stays what the process is, a number needs no entry";
+                "no such user; `root` keeps the user of the process, and a numeric id needs no entry";
             Error::System {
                 action: format!("become user {name}"),
                 error: io::Error::new(io::ErrorKind::NotFound, why),
@@ -117,10 +117,7 @@ mod tests {
             User { uid: 4_000_111_222, gid: 4_000_111_222 }
         );
         let error = User::find("no-such-user").unwrap_err().to_string();
-        assert!(
-            error.starts_with("cannot become user no-such-user: there is no such user"),
-            "{error}"
-        );
+        assert!(error.starts_with("cannot become user no-such-user: no such user"), "{error}");
         assert!(User::find("no\0user").is_err());
         // The kernel takes this number for the current user: the process would stay root.
         assert!(User::find("4294967295").is_err());

@@ -21,8 +21,8 @@ pub enum Error {
     },
     /// The switch has run to the end of its clock's range.
     #[error(
-        "the switch has run for 206 days, as long as its clock of picoseconds is good for\n\
-         hint: start it again; in a unit of systemd, Restart=on-failure does"
+        "the switch has run for 206 days, the limit of its picosecond clock\n\
+         hint: restart it; in a systemd unit, set Restart=on-failure"
     )]
     Worn,
     /// A privilege is missing.

@@ -1,10 +1,10 @@
-// Pictures on canvas. Each function draws one of them anew; none keeps anything.
+// Charts on canvas. Each function draws a chart from scratch; none has a state.
 import * as format from './format.js';
 import { after } from './model.js';
 
 let colours;
 
-// The colours of the style sheet, which follow the reader's light or dark.
+// Reads the colours of the style sheet, in light or dark mode.
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
   const of = name => style.getPropertyValue(`--${name}`).trim();
@@ -12,7 +12,7 @@ export function readColours() {
   for (const name of ['text', 'soft', 'edge', 'grid', 'frame', 'shade', 'paper', 'card', 'accent', 'mark', 'drop', 'fill', 'idle']) colours[name] = of(name);
 }
 
-// A canvas as large as it is shown, cleared; sizes are in CSS pixels.
+// Clears a canvas and fits it to its size in CSS pixels.
 export function begin(canvas) {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
@@ -28,10 +28,11 @@ export function begin(canvas) {
   return { pen, width, height };
 }
 
-// Room for the numbers of an axis, the longest of which is `888 Mb/s`.
+// Width of axis labels, the longest of which is `888 Mb/s`.
 const LEFT = 62, RIGHT = 8;
 
-// Where each node of a network is: one switch in the middle of its hosts, or hosts in a row below rows of switches.
+// Layout of a network: one switch in the middle of its hosts, or hosts in a row below rows of
+// switches.
 function places(run, width, height) {
   const places = new Array(run.nodes.length);
   const { hosts } = run;
@@ -72,7 +73,8 @@ function places(run, width, height) {
   return places;
 }
 
-// The network: links that fill, packets on their way to the watched port and from it. Returns what can be clicked.
+// The network: links with their utilization, packets to and from the watched port. Returns the
+// clickable spots.
 export function network(canvas, run, at) {
   const { pen, width, height } = begin(canvas);
   const where = places(run, width, height);
@@ -82,7 +84,7 @@ export function network(canvas, run, at) {
     const [a, b] = [where[link.from], where[link.to]];
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
     const far = Math.hypot(dx, dy) || 1;
-    // Both directions side by side, each on its right.
+    // The two directions side by side, each on its right.
     const [ox, oy] = [-dy / far * 2, dx / far * 2];
     const load = run.load(number, at);
     const watched = number === run.watched;
@@ -103,7 +105,7 @@ export function network(canvas, run, at) {
   });
   pen.globalAlpha = 1;
   flights(pen, run, at, where);
-  // Nodes over links.
+  // Nodes cover links.
   pen.textAlign = 'center';
   run.nodes.forEach((name, n) => {
     const [x, y] = where[n];
@@ -130,7 +132,7 @@ export function network(canvas, run, at) {
       pen.textAlign = 'center';
     }
   });
-  // How full the watched port is, as a gauge at its switch.
+  // Fill level of the watched port, as a gauge at its switch.
   const [x, y] = where[run.port.from];
   const share = run.longest ? run.length(at) / run.longest : 0;
   pen.fillStyle = colours.shade;
@@ -140,7 +142,7 @@ export function network(canvas, run, at) {
   return spots;
 }
 
-// Packets on the links to the watched port's switch, and from it.
+// Packets on the links to the watched port's switch and from it.
 function flights(pen, run, at, where) {
   const dot = (from, to, share, packet, marked) => {
     const [a, b] = [where[from], where[to]];
@@ -162,7 +164,7 @@ function flights(pen, run, at, where) {
   }
 }
 
-// The queues themselves, packet by packet, the next to leave on the right. Returns where each packet is.
+// The queues packet by packet, the next to leave on the right. Returns the spot of each packet.
 export function queue(canvas, run, at, { longest, selected }) {
   const { pen, width, height } = begin(canvas);
   const spots = [];
@@ -182,7 +184,7 @@ export function queue(canvas, run, at, { longest, selected }) {
     pen.fill();
     let x = right;
     if (at > run.until) {
-      // Its length is known, its packets are not.
+      // Only its length is known, not its packets.
       pen.fillStyle = colours.fill;
       pen.globalAlpha = 0.5;
       pen.fillRect(right - run.length(at, number) * scale, y, run.length(at, number) * scale, tall);
@@ -237,7 +239,7 @@ export function queue(canvas, run, at, { longest, selected }) {
     if (sending === selected) frame(pen, x, y - high / 2, wide, high);
     spots.push({ x, y: y - high / 2, wide, tall: high, packet: sending });
   }
-  // Drops of the last moments, at the door.
+  // Recent drops, at the entrance.
   const fade = Math.max(20, run.ended / 400);
   for (let n = run.dropsBy(at) - 1, drawn = 0; n >= 0 && run.dropTimes[n] > at - fade && drawn < 12; n--, drawn++) {
     const packet = run.dropped[n];
@@ -277,7 +279,7 @@ function line(pen, x1, y1, x2, y2, colour, dashes = []) {
   pen.setLineDash([]);
 }
 
-// Round numbers for an axis, about so many, and one besides zero in any case.
+// Round numbers for an axis, about `about` of them, and at least one besides zero.
 function ticks(most, about) {
   const rough = most / about;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -288,7 +290,7 @@ function ticks(most, about) {
   return all;
 }
 
-// The field of a chart: its grid, its numbers, and what turns times and values into places.
+// Plot area of a chart: grid, labels, and scales from times and values to pixels.
 function field(canvas, { from, to, most, label, about = 3, first = false }) {
   const { pen, width, height } = begin(canvas);
   const box = { left: LEFT, right: width - RIGHT, top: 5, bottom: height - (first ? 16 : 6) };
@@ -313,7 +315,7 @@ function field(canvas, { from, to, most, label, about = 3, first = false }) {
   return { pen, box, x, y };
 }
 
-// A course of steps: for each column of pixels its lowest and its highest value.
+// A step line: lowest and highest value for each column of pixels.
 function steps({ pen, box, y }, times, values, from, to, until, colour, filled) {
   const columns = Math.max(1, Math.floor(box.right - box.left));
   const per = (to - from) / columns;
@@ -349,7 +351,7 @@ function steps({ pen, box, y }, times, values, from, to, until, colour, filled) 
   }
 }
 
-// The length of each queue, its threshold, marks as ticks below and drops as crosses above.
+// Length of each queue, its threshold, marks as ticks below and drops as crosses above.
 export function length(canvas, run, at, view) {
   const chart = field(canvas, { ...view, label: format.bytes, first: true });
   const { pen, box, x, y } = chart;
@@ -385,7 +387,7 @@ export function length(canvas, run, at, view) {
   }
 }
 
-// How long each packet that left has waited, and whether it was marked. Returns where each is.
+// Sojourn time of each packet that left, with marks. Returns the spot of each packet.
 export function wait(canvas, run, at, view) {
   const chart = field(canvas, { ...view, most: view.most, label: format.time, about: 2 });
   const { pen, box, x, y } = chart;
@@ -397,7 +399,7 @@ export function wait(canvas, run, at, view) {
   const first = after(run.leftSorted, view.from), end = after(run.leftSorted, at);
   const every = Math.max(1, Math.ceil((end - first) / 2500));
   const spots = [];
-  // One path for each colour: a browser is slow at changing colours.
+  // One path per colour: browsers change colours slowly.
   const paths = new Map();
   for (let n = first; n < end; n++) {
     const packet = run.leaving[n];
@@ -441,13 +443,14 @@ function curve({ pen, x, y }, run, values, at, view, colour) {
   pen.stroke();
 }
 
-// A series of each followed flow.
+// One series per followed flow.
 export function flows(canvas, run, at, { values, label, ...view }) {
   const chart = field(canvas, { ...view, label, about: 2 });
   run.followed.forEach((flow, n) => curve(chart, run, values[n], at, view, colours.hues[run.hue(flow.number)]));
 }
 
-// The whole run in a strip: the queue of each lane, and where the playback is. The strip stays while runs do.
+// Overview of the whole run: the queue of each lane and the current time. The image is kept as long
+// as the runs.
 const strip = { canvas: null, key: [] };
 
 export function overview(canvas, runs, at, ended) {

@@ -1,4 +1,4 @@
-// The text of the scenario: painted behind a plain text field, with mistakes underlined and words offered.
+// Scenario editor: a plain text field over a highlighted copy, with errors underlined and completions.
 
 const escaped = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
@@ -22,7 +22,7 @@ export class Editor {
   #wrong = [];
   #ask = 0;
 
-  // `changed` is called with the text when the reader changes it; `complete` gives what may stand at a place.
+  // Calls `changed` with the text after an edit; `complete` returns completions at an offset.
   constructor(changed, complete) {
     this.complete = complete;
     this.#field.addEventListener('input', () => {
@@ -50,7 +50,7 @@ export class Editor {
     this.paint();
   }
 
-  // Shows what is wrong where it is, and in words beside it; or that nothing is.
+  // Underlines problems and lists them below the text; without problems, shows `fine`.
   show(problems, fine) {
     this.#wrong = problems.filter(problem => problem.span);
     this.#field.setAttribute('aria-invalid', String(problems.length > 0));
@@ -104,7 +104,7 @@ export class Editor {
       const [begin, end] = [at, at + line.length];
       at = end + 1;
       const number = `<span class="number">${n + 1}</span>`;
-      // What is wrong with all of the text is said beside it only.
+      // A problem of the whole text is only listed, not underlined.
       const wrong = this.#wrong.find(({ span: [from, to] }) => from <= end && Math.max(to, from + 1) > begin && to - from < text.length);
       if (!wrong) return number + painted(line);
       const [from, to] = [Math.max(begin, wrong.span[0]) - begin, Math.min(end, Math.max(wrong.span[1], wrong.span[0] + 1)) - begin];
@@ -179,7 +179,7 @@ export class Editor {
   #insert(offer) {
     const at = this.#field.selectionStart;
     let end = at;
-    // A quote that is there already is not written twice.
+    // A closing quote that follows the cursor is replaced.
     if (offer.insert.endsWith('"') && this.text[at] === '"') end++;
     this.#field.setRangeText(offer.insert, at - offer.replaces, end, 'end');
     this.#close();

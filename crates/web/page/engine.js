@@ -1,15 +1,15 @@
-// Asks the simulator: WebAssembly in a worker, or the server that this page comes from. A simulator that is busy with
-// what nobody wants any more is ended.
+// Sends requests to the simulator: WebAssembly in a worker, or the server of this page. `stop` ends a simulator whose
+// result is no longer needed.
 
-// Where it is: the name of a WebAssembly file, or an address that answers requests.
+// Name of a WebAssembly file, or an address that answers requests.
 const simulator = document.querySelector('meta[name=simulator]').content;
 
-// Whether runs are simulated by the server.
+// Whether the server runs simulations.
 export const isServed = !simulator.endsWith('.wasm');
 
 let compiled;
 
-// The program, compiled once for all workers; nothing if the server has it.
+// Compiles the program once for all workers. Null if the server runs simulations.
 export function load() {
   if (isServed) return Promise.resolve(null);
   compiled ??= (async () => {
@@ -20,7 +20,7 @@ export function load() {
   return compiled;
 }
 
-// Stands in for a worker: requests go to the server, which stops when the page hangs up.
+// Worker interface to the server, which stops a simulation when the page closes the connection.
 class Remote {
   #hangUp = new AbortController();
 
@@ -61,9 +61,9 @@ export class Engine {
       waiting.resolve(read(data.buffer));
       return;
     }
-    // After a fault its memory is in no state to go on.
+    // After a fault the memory is inconsistent.
     this.stop();
-    const memory = /memory|allocat/i.test(data.fault) ? ' (it may need more memory than a browser gives)' : '';
+    const memory = /memory|allocat/i.test(data.fault) ? ' (it may need more memory than the browser allows)' : '';
     waiting.resolve({ problems: [{ message: `the simulator stopped: ${data.fault}${memory}` }], column: () => null });
   }
 
@@ -74,7 +74,7 @@ export class Engine {
     for (const waiting of all) waiting.resolve({ problems: [{ message }], column: () => null });
   }
 
-  // The answer to a request; a run is given so many milliseconds.
+  // Answers a request. `budget` limits a run, in milliseconds.
   ask(request, budget) {
     if (!this.#worker) this.#start();
     const id = ++this.#count;
@@ -84,7 +84,7 @@ export class Engine {
     });
   }
 
-  // Ends what goes on; those who wait for it hear nothing any more.
+  // Ends all pending requests; their promises never resolve.
   stop() {
     this.#worker?.terminate();
     this.#worker = null;
@@ -96,7 +96,7 @@ export class Engine {
 
 const ARRAYS = { Uint8: Uint8Array, Uint32: Uint32Array, Int32: Int32Array, Float32: Float32Array, Float64: Float64Array };
 
-// An answer: the length of a header, the header as JSON, and the columns that it names.
+// Parses an answer: length of the header, header as JSON, and the columns that it names.
 function read(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));

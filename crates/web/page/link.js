@@ -1,4 +1,4 @@
-// Links that carry a scenario: `#lesson=ID`, or `#s=` with the compressed text and what is looked at.
+// Links to a scenario: `#lesson=ID`, or `#s=` with the compressed text and the view.
 
 const LONGEST_LINK = 60_000;
 const LONGEST_TEXT = 64 << 10;
@@ -28,23 +28,23 @@ export async function write(setup) {
   return `#s=${btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
-// Whether an address is to be followed; one that names a place in the page is not.
+// Whether a hash is a link to a scenario, not an anchor in the page.
 export const isOurs = hash => /^(#?$|#lesson=|#s=)/.test(hash);
 
-// How far a link reaches, if not everywhere: an address of this computer is another computer's own elsewhere.
+// Warning for a link to this computer: on another computer `localhost` is that computer.
 export function reach(host) {
   if (!/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(host)) return '';
-  return ' It opens on this computer only, while this server runs: elsewhere, append the part from # on to the address of another playground.';
+  return ' It opens on this computer only, while this server runs. On another computer, append the part from # to the address of its playground.';
 }
 
-// What a link says: { lesson } or { text, shown, watch, lesson }; { problem } if it cannot be read; null if it says nothing.
+// Parses a link into { lesson } or { text, shown, watch, lesson }; { problem } if it is invalid, null if it is empty.
 export async function read(hash) {
   const lesson = /^#lesson=([\w-]+)$/.exec(hash);
   if (lesson) return { lesson: lesson[1] };
   if (hash === '#' || !hash || !isOurs(hash)) return null;
   const packed = /^#s=([\w-]*)$/.exec(hash);
-  if (!packed) return { problem: 'This link is damaged: it has letters that no link has.' };
-  if (packed[1].length > LONGEST_LINK) return { problem: 'This link is too long to be one of ours: nothing was loaded.' };
+  if (!packed) return { problem: 'This link is damaged: it contains invalid characters.' };
+  if (packed[1].length > LONGEST_LINK) return { problem: 'This link is too long to be a playground link: nothing was loaded.' };
   try {
     const binary = atob(packed[1].replaceAll('-', '+').replaceAll('_', '/'));
     const bytes = Uint8Array.from(binary, letter => letter.charCodeAt(0));
@@ -55,7 +55,7 @@ export async function read(hash) {
     const word = value => (typeof value === 'string' ? value : undefined);
     return { text: setup.text, shown, watch: word(setup.watch), lesson: word(setup.lesson) };
   } catch (error) {
-    if (error instanceof RangeError) return { problem: 'The scenario in this link is larger than this page takes (64 KB): nothing was loaded.' };
-    return { problem: 'This link is damaged, perhaps cut off when it was copied: nothing could be read from it.' };
+    if (error instanceof RangeError) return { problem: 'The scenario in this link is larger than 64 KB, the limit of this page: nothing was loaded.' };
+    return { problem: 'This link is damaged, perhaps cut off when it was copied: it cannot be read.' };
   }
 }

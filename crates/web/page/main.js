@@ -1,4 +1,4 @@
-// The playground: from a text to runs, and from runs to moving pictures.
+// The playground: runs a scenario and plays back its results.
 import * as draw from './draw.js';
 import { Editor } from './editor.js';
 import { Engine, isServed, load } from './engine.js';
@@ -8,9 +8,9 @@ import { Run } from './model.js';
 
 const $ = id => document.getElementById(id);
 const language = new Engine();
-// Words and edits are wanted whatever text is described meanwhile, which ends the description of an older one.
+// Completions and edits have an engine of their own, because a new text stops the engine that describes the old one.
 const editing = new Engine();
-// A run that takes longer is stopped; what it came to is shown.
+// Milliseconds for a run. A run that takes longer is stopped, and the page shows its results so far.
 const BUDGET = 20_000;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -21,10 +21,10 @@ const state = {
 const lanes = [];
 let editor;
 
-// A fault must be seen, by readers and by tests.
+// Shows a fault to readers and to tests.
 function fault(message) {
   document.body.dataset.error = message;
-  notice(`A part of this page failed: ${message}`);
+  notice(`Error in this page: ${message}`);
 }
 window.addEventListener('error', event => fault(event.message));
 window.addEventListener('unhandledrejection', event => fault(String(event.reason?.message ?? event.reason)));
@@ -44,16 +44,16 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-// ---- lanes: a point of the scenario each, side by side
+// ---- lanes: one point of the scenario each, side by side
 
 const PICTURES = [
-  ['net', 'The network', 'links fill with their load; dots are packets to and from the watched port'],
-  ['queue', 'The queue now', ''],
+  ['net', 'Network', 'links show their utilization; dots are packets to and from the watched port'],
+  ['queue', 'Queue now', ''],
   ['length', 'Queue length', ''],
-  ['wait', 'Time in queue', ''],
-  ['cwnd', 'Windows of senders', ''],
-  ['alpha', 'α, the marked share as senders estimate it', ''],
-  ['rate', 'Goodput of flows', ''],
+  ['wait', 'Sojourn time', ''],
+  ['cwnd', 'Congestion windows', ''],
+  ['alpha', "α, the senders' estimate of the marked fraction", ''],
+  ['rate', 'Goodput by flow', ''],
 ];
 
 class Lane {
@@ -64,8 +64,8 @@ class Lane {
   constructor(number) {
     this.number = number;
     this.title = make('h3');
-    this.choice = make('select', { 'aria-label': `What lane ${number + 1} shows`, onchange: () => this.choose(this.choice.value) });
-    this.port = make('select', { 'aria-label': 'Watched port', title: 'The port that is watched', onchange: () => watch(this.port.value) });
+    this.choice = make('select', { 'aria-label': `Point in lane ${number + 1}`, onchange: () => this.choose(this.choice.value) });
+    this.port = make('select', { 'aria-label': 'Watched port', title: 'Watched port', onchange: () => watch(this.port.value) });
     this.controls = make('div', { class: 'controls' });
     this.problem = make('p', { class: 'problem', role: 'status' });
     this.pictures = make('div', { class: 'pictures' });
@@ -84,10 +84,10 @@ class Lane {
       this.canvases[name].classList.add('live');
       this.canvases[name].addEventListener('click', event => this.pick(name, event));
     }
-    const keys = 'Arrow keys choose a packet, M the next marked one, D the next dropped one.';
+    const keys = 'Arrow keys select a packet, M the next marked one, D the next dropped one.';
     const queue = this.canvases.queue;
     queue.tabIndex = 0;
-    queue.setAttribute('aria-label', `The queue now, packet by packet. ${keys}`);
+    queue.setAttribute('aria-label', `Queue now, packet by packet. ${keys}`);
     queue.addEventListener('keydown', event => {
       const wanted = { ArrowLeft: 'after', ArrowRight: 'before', m: 'marked', d: 'dropped' }[event.key];
       if (!wanted) return;
@@ -100,8 +100,8 @@ class Lane {
     this.numbers = make('dl', { class: 'numbers' });
     this.command = make('pre');
     this.fingerprint = make('code');
-    this.details = make('details', {}, make('summary', {}, 'The same run on the command line'), this.command,
-      make('p', {}, 'Fingerprint of all results: ', this.fingerprint));
+    this.details = make('details', {}, make('summary', {}, 'Reproduce on the command line'), this.command,
+      make('p', {}, 'Fingerprint of the results: ', this.fingerprint));
     this.shown = [this.pictures, this.legend, this.numbers, this.details];
     this.element = make('article', { class: 'lane', 'data-lane': number },
       make('header', {}, this.title, this.choice, this.port), this.controls, this.problem, this.pictures, this.legend, this.numbers, this.details);
@@ -157,7 +157,7 @@ class Lane {
     return true;
   }
 
-  // Nothing is left of a run that this is not the text of any more.
+  // Drops a run whose text has changed.
   forget() {
     this.run = null;
     this.spots = {};
@@ -189,7 +189,7 @@ class Lane {
       ...[...names.values()].map(([hue, name]) => make('span', { class: `hue${hue}` }, make('i'), name)),
       make('span', { class: 'marked' }, make('i'), 'marked'), make('span', { class: 'dropped' }, make('i'), 'dropped'));
     this.captions.net.textContent = `${run.hosts} hosts, watched: ${run.port.name}`;
-    const more = `The first ${format.plain(run.packets)} packets are shown one by one, ${format.plain(run.beyond)} more came.`;
+    const more = `Only the first ${format.plain(run.packets)} packets are recorded one by one; ${format.plain(run.beyond)} more arrived.`;
     this.captions.queue.title = run.beyond ? more : '';
   }
 
@@ -207,8 +207,8 @@ class Lane {
     if (run.hasAlpha) draw.flows(canvases.alpha, run, at, { ...span, most: 1, values: run.alpha, label: format.plain });
     draw.flows(canvases.rate, run, at, { ...span, most: view.most.rate, values: run.bps, label: format.rate });
     const [until, noted] = [`until ${format.time(run.until)}`, Math.min(at, run.until)];
-    const single = run.beyond ? [`single packets ${until}`] : [];
-    captions.queue.textContent = [`${format.bytes(run.length(at))} wait`, ...single].join(', ');
+    const single = run.beyond ? [`packets recorded ${until}`] : [];
+    captions.queue.textContent = [`${format.bytes(run.length(at))} queued`, ...single].join(', ');
     const rules = run.rulesBy(noted).map(([rule, count]) => `${rule} ${format.plain(count)}`).join(', ');
     captions.length.textContent = `${format.plain(run.marksBy(noted))} marked${rules ? ` (${rules})` : ''}, ${format.plain(run.dropsBy(noted))} dropped ${at > noted ? until : 'so far'}`;
     captions.wait.textContent = [...run.lines.map(threshold => `${threshold.name.replaceAll('_', ' ')} ${threshold.value}`), ...single].join(', ');
@@ -219,8 +219,7 @@ class Lane {
 
 const runs = () => lanes.filter(lane => lane.run).map(lane => lane.run);
 
-// What all lanes share, so that they can be compared: the time that is seen, and the scales. While it plays, scales
-// follow slowly.
+// Time range and scales, the same for all lanes so that they can be compared. During playback, scales adapt slowly.
 let scales = null;
 
 function view() {
@@ -289,7 +288,7 @@ function seek(at) {
   isDirty = true;
 }
 
-// To the next moment at which a packet comes or leaves, which is then told.
+// Steps to the next arrival or departure and describes its packet.
 function step() {
   pause();
   const next = lanes.filter(lane => lane.run).map(lane => [lane.run.nextEvent(state.at), lane]);
@@ -297,7 +296,7 @@ function step() {
   const [at, lane] = next.reduce((first, other) => (other[0] < first[0] ? other : first));
   if (at > state.ended) {
     const noted = next.find(([, one]) => one.run.beyond)?.[1].run;
-    return noted ? tell(`There is no step from here: single packets are noted until ${format.time(noted.until)}.`) : seek(state.ended);
+    return noted ? tell(`No further step: packets are recorded one by one until ${format.time(noted.until)}.`) : seek(state.ended);
   }
   seek(at);
   const { run } = lane;
@@ -312,9 +311,9 @@ const placeOf = speed => 1000 * (Math.log10(speed) - Math.log10(2)) / (Math.log1
 
 function setSpeed(speed) {
   state.speed = speed;
-  $('speed-value').textContent = `${format.time(speed)} a second`;
+  $('speed-value').textContent = `${format.time(speed)} per second`;
   $('speed').value = String(Math.round(placeOf(speed)));
-  $('speed').setAttribute('aria-valuetext', `${format.time(speed)} of the run in a second`);
+  $('speed').setAttribute('aria-valuetext', `${format.time(speed)} of simulated time per second`);
   isDirty = true;
 }
 
@@ -323,9 +322,9 @@ function setSpeed(speed) {
 const RULES = {
   'queue-length': 'its queue was longer than the threshold',
   'port-length': 'the queues of the port together were longer than the threshold',
-  'pool-length': 'the pool that all ports share was too full',
-  sojourn: 'it had waited longer than the threshold',
-  persistent: 'packets had waited too long for a whole interval: the queue stands',
+  'pool-length': 'the shared pool was fuller than its threshold',
+  sojourn: 'its sojourn time was above the threshold',
+  persistent: 'sojourn times had been too long for a whole interval: a standing queue',
   'flow-share': 'its flow held more than its fair share',
 };
 const REASONS = {
@@ -333,7 +332,7 @@ const REASONS = {
   'queue-full': 'the buffer of its queue was full',
   'pool-full': 'the shared pool had no room for this queue',
   'headroom-full': 'the headroom of its lossless class was full',
-  'not-capable': 'the scheme asked for a mark, and the packet cannot carry one',
+  'not-capable': 'the scheme marked it, but the packet is not ECN-capable',
   'unknown-queue': 'the port has no such queue',
 };
 
@@ -347,10 +346,10 @@ function select(lane, packet, moves = true) {
   const { flow, src, dst } = run.words(packet);
   const strong = (text, kind) => make('b', kind ? { class: kind } : {}, text);
   const parts = [strong(`Packet ${packet}`), ` (${run.label}): `,
-    flow < 0 ? 'a probe' : `${run.kind[packet] & 1 ? 'an answer of flow' : 'flow'} ${flow}, ${src} → ${dst}`,
-    `, ${run.bytes[packet]} bytes. It came to `, make('code', {}, run.port.name), ` at ${format.moment(run.arrived[packet])}, queue ${run.queue[packet]}, `,
-    `where ${format.bytes(run.metQueue[packet])} waited before it`];
-  if (run.queues > 1) parts.push(` (${format.bytes(run.metPort[packet])} at the whole port)`);
+    flow < 0 ? 'a probe' : `${run.kind[packet] & 1 ? 'reverse packet of flow' : 'flow'} ${flow}, ${src} → ${dst}`,
+    `, ${run.bytes[packet]} bytes. It arrived at `, make('code', {}, run.port.name), ` at ${format.moment(run.arrived[packet])}, queue ${run.queue[packet]}, `,
+    `behind ${format.bytes(run.metQueue[packet])}`];
+  if (run.queues > 1) parts.push(` (${format.bytes(run.metPort[packet])} in all queues of the port)`);
   parts.push('. ');
   const [rule, reason] = [run.rule(packet), run.reason(packet)];
   if (reason) {
@@ -361,11 +360,11 @@ function select(lane, packet, moves = true) {
     parts.push(`It waited ${format.moment(run.left[packet] - run.arrived[packet])} and left at ${format.moment(run.left[packet])}. `);
   }
   if (rule) {
-    const when = run.mark[packet] > 127 ? 'on its way out' : 'when it came';
+    const when = run.mark[packet] > 127 ? 'at dequeue' : 'at enqueue';
     const thresholds = run.lines.map(one => `${one.name} = ${one.value}`).join(', ');
-    parts.push(strong('Marked', 'marked'), ` ${when} by the rule `, make('code', {}, rule), `: ${RULES[rule] ?? rule}${thresholds ? ` (${thresholds})` : ''}.`);
+    parts.push(strong('Marked', 'marked'), ` ${when} by rule `, make('code', {}, rule), `: ${RULES[rule] ?? rule}${thresholds ? ` (${thresholds})` : ''}.`);
   } else if (!reason) {
-    parts.push(run.kind[packet] & 4 ? 'It came marked already.' : run.kind[packet] & 2 ? 'No rule marked it.' : 'It cannot be marked: its sender does not speak ECN.');
+    parts.push(run.kind[packet] & 4 ? 'It arrived already marked.' : run.kind[packet] & 2 ? 'No rule marked it.' : 'It cannot be marked: it is not ECN-capable.');
   }
   tell(...parts);
 }
@@ -394,8 +393,9 @@ function find(wanted, number = state.selected?.lane ?? 0) {
   }[wanted]();
   if (found >= 0) select(lane.number, found);
   else {
-    const noted = run.beyond ? ` Single packets are noted until ${format.time(run.until)}.` : '';
-    tell(`No ${wanted === 'marked' || wanted === 'dropped' ? `packet is ${wanted}` : 'packet'} from here on.${noted}`);
+    const noted = run.beyond ? ` Packets are recorded one by one until ${format.time(run.until)}.` : '';
+    const direction = wanted === 'before' ? 'before' : 'after';
+    tell(`No ${wanted === 'marked' || wanted === 'dropped' ? `${wanted} packet` : 'packet'} ${direction} this one.${noted}`);
   }
 }
 
@@ -437,7 +437,7 @@ function controlOf(control) {
   const field = make('input', {
     type: 'range', min: 0, max: 1000, value: place(control.value), 'aria-valuetext': shown(control.value),
     oninput: () => show(Math.exp(low + field.value / 1000 * (high - low))),
-    // A key moves it by a tenth, or by one: a thousandth of the way would be lost when the number is rounded.
+    // A key changes the value by a tenth, or by one. A thousandth of the range would be lost in rounding.
     onkeydown: event => {
       const up = { ArrowUp: 1, ArrowRight: 1, PageUp: 3, ArrowDown: -1, ArrowLeft: -1, PageDown: -3 }[event.key];
       if (!up) return;
@@ -452,7 +452,7 @@ function controlOf(control) {
 
 let turning = 0;
 
-// While a slider moves, only its last place counts.
+// Applies only the last position of a moving slider.
 function turn(control, value) {
   clearTimeout(turning);
   turning = setTimeout(() => edit(control.path, literal(control, value)), 90);
@@ -466,7 +466,7 @@ async function edit(path, value) {
   await update(answer.text);
 }
 
-// Controls stay where they are while only their values change, so that a slider keeps the focus.
+// Keeps controls in place while only their values change, so that a slider keeps the focus.
 function showControls() {
   const places = [[$('controls'), control => control.point === undefined]];
   for (const lane of lanes) places.push([lane.controls, control => control.point === lane.point]);
@@ -482,7 +482,7 @@ function showControls() {
   }
 }
 
-// ---- from a text to pictures
+// ---- from a text to charts
 
 async function update(text) {
   const generation = ++state.generation;
@@ -493,7 +493,7 @@ async function update(text) {
   if (answer.problems) {
     editor.show(answer.problems);
     document.body.dataset.state = 'wrong';
-    $('live').textContent = `The scenario has a mistake: ${answer.problems[0].message}`;
+    $('live').textContent = `Error in the scenario: ${answer.problems[0].message}`;
     return;
   }
   state.points = answer.points;
@@ -538,7 +538,7 @@ async function update(text) {
   document.title = `${state.title} · Tidegate playground`;
   const took = Math.round(performance.now() - from);
   const hops = good.reduce((sum, lane) => sum + lane.run.hops, 0);
-  editor.show([], `Runs: ${format.plain(hops)} packet-hops, ${format.time(ended)} of the network, simulated in ${took} ms.`);
+  editor.show([], `Simulated ${format.time(ended)} and ${format.plain(hops)} packet-hops in ${took} ms.`);
   const warnings = [...new Set(good.flatMap(lane => lane.run.warnings))];
   notice(warnings.join('\n'));
   $('live').textContent = good.map(lane => `${lane.run.label}: ${lane.run.numbers.map(number => `${number.title} ${format.quantity(number)}`).join(', ')}`).join('. ');
@@ -571,8 +571,8 @@ async function follow() {
   const lesson = state.lessons.find(one => one.id === said?.lesson);
   if (said?.text !== undefined) await open(said, lesson ?? null);
   else await open({ text: (lesson ?? first).text }, lesson ?? first);
-  if (said?.problem) notice(`${said.problem} This is the first lesson instead.`);
-  else if (said?.lesson && !lesson && said.text === undefined) notice(`There is no lesson “${said.lesson}”. This is the first one instead.`);
+  if (said?.problem) notice(`${said.problem} Showing the first lesson instead.`);
+  else if (said?.lesson && !lesson && said.text === undefined) notice(`No lesson is named “${said.lesson}”. Showing the first lesson instead.`);
 }
 
 function wire() {
@@ -593,7 +593,7 @@ function wire() {
     const hash = await link.write({ text: state.text, shown: state.shown, watch: state.watch, lesson: state.lesson?.id });
     history.replaceState(null, '', hash);
     const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-    $('shared').textContent = `The link is ${isCopied ? 'copied' : 'in the address bar'}.${link.reach(location.hostname)}`;
+    $('shared').textContent = `${isCopied ? 'Link copied.' : 'The link is in the address bar.'}${link.reach(location.hostname)}`;
   });
   $('compare').addEventListener('click', async () => {
     const answer = await editing.ask({ do: 'compare', text: state.text });
@@ -611,7 +611,7 @@ function wire() {
   const repaint = () => { draw.readColours(); isDirty = true; };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
   new ResizeObserver(() => { isDirty = true; }).observe($('lanes'));
-  // The skip link only moves the focus: the address stays that of the setup.
+  // The skip link only moves the focus; the address keeps the setup.
   document.querySelector('.skip').addEventListener('click', event => {
     event.preventDefault();
     $('lanes').focus({ preventScroll: true });
@@ -632,8 +632,8 @@ async function start() {
   try {
     await load();
   } catch (error) {
-    notice(`The simulator could not be loaded (${error.message}). This page has to come from a web server, with tidegate.wasm beside it.`);
-    $('lesson-title').textContent = 'Nothing to show';
+    notice(`Cannot load the simulator (${error.message}). Serve this page from a web server, with tidegate.wasm beside it.`);
+    $('lesson-title').textContent = 'No simulator';
     document.body.dataset.state = 'wrong';
     return;
   }
@@ -645,7 +645,7 @@ async function start() {
       open({ text: lesson.text }, lesson);
     },
   }, lesson.short)));
-  if (isServed) $('where').textContent = 'Simulated by the server of this page, with nothing sent elsewhere and nothing stored.';
+  if (isServed) $('where').textContent = 'The server of this page runs the simulations. Nothing is sent elsewhere, nothing is stored.';
   requestAnimationFrame(frame);
   await follow();
 }

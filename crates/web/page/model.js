@@ -1,6 +1,6 @@
-// A run as it is played back: what waits, leaves, is marked and dropped at each moment.
+// A run for playback: queued packets, departures, marks and drops at each moment.
 
-// The first place in a rising array whose value is above `at`.
+// Index of the first value above `at` in a rising array.
 export function after(sorted, at) {
   let low = 0, high = sorted.length;
   while (low < high) {
@@ -11,7 +11,7 @@ export function after(sorted, at) {
   return low;
 }
 
-// The mean of each value and those before it, so many together.
+// Moving average over `over` values.
 function smooth(values, over) {
   const out = new Float32Array(values.length);
   let sum = 0;
@@ -46,12 +46,12 @@ export class Run {
     this.isStar = this.nodes.length - this.hosts === 1;
     this.cwnd = this.followed.map((_, n) => column(`flow${n}_cwnd`));
     this.alpha = this.followed.map((_, n) => column(`flow${n}_alpha`));
-    // Over six round trips: within one, packets come in bursts.
+    // Over six round trips: within one, packets arrive in bursts.
     const over = Math.max(1, Math.ceil(6 * (header.rtt?.[1] ?? 0) / header.interval));
     this.bps = this.followed.map((_, n) => smooth(column(`flow${n}_bps`), over));
     this.thresholds = Array.from({ length: this.queues }, (_, n) => column(`queue${n}_threshold`));
     this.lines = header.thresholds;
-    // Packets are noted one by one until then; what comes later is known by samples.
+    // Packets are recorded one by one until then; samples describe the rest.
     this.until = this.beyond ? this.arrived[this.packets - 1] : Infinity;
     this.#trace();
   }
@@ -63,7 +63,7 @@ export class Run {
   rule(packet) { return this.mark[packet] ? this.rules[(this.mark[packet] & 127) - 1] : null; }
   reason(packet) { return this.isDropped(packet) ? this.reasons[this.fate[packet] - 2] : null; }
 
-  // The course of every queue, event by event: departures of a moment come before its arrivals.
+  // Length of every queue, event by event. Departures of a moment precede its arrivals.
   #trace() {
     const count = this.packets;
     const waited = [];
@@ -119,7 +119,7 @@ export class Run {
     this.hasAlpha = this.alpha.some(values => values.some(value => !Number.isNaN(value)));
   }
 
-  // From the last packet that was noted the course goes on by samples, in the place of all that follows.
+  // From the last recorded packet on, the length follows the samples.
   #goOn(end) {
     const first = Math.max(0, Math.floor((this.until - this.from) / this.interval) + 1);
     const more = Math.max(0, this.samples - first);
@@ -142,7 +142,7 @@ export class Run {
     }
   }
 
-  // The most that is drawn between two moments, of each picture.
+  // Maximum of each chart between two moments.
   most(from, to) {
     const most = { length: 0, wait: 0, cwnd: 0, rate: 0 };
     const end = after(this.times, to);
@@ -158,14 +158,14 @@ export class Run {
     for (const [name, all] of [['cwnd', this.cwnd], ['rate', this.bps]]) {
       for (const values of all) for (let n = samples[0]; n < samples[1]; n++) if (values[n] > most[name]) most[name] = values[n];
     }
-    // A threshold that is near is in the picture.
+    // Includes a threshold that is near.
     const near = (name, value) => { if (value < 2.5 * most[name]) most[name] = Math.max(most[name], 1.1 * value); };
     for (const thresholds of this.thresholds) near('length', thresholds?.[this.sample(to)]);
     for (const line of this.lines) if (line.micros) near('wait', line.micros);
     return most;
   }
 
-  // What waits at `at`, the first to leave last, by queue.
+  // Queued packets at `at` by queue, the next to leave last.
   waiting(at) {
     const all = Array.from({ length: this.queues }, () => []);
     if (at > this.until) return all;
@@ -180,7 +180,7 @@ export class Run {
     return all;
   }
 
-  // The packet on the wire, or -1.
+  // Packet on the wire, or -1.
   sending(at) {
     const place = after(this.leftSorted, at) - 1;
     if (place < 0) return -1;
@@ -188,22 +188,22 @@ export class Run {
     return !this.isDropped(packet) && at < this.left[packet] + this.bytes[packet] * this.byteTime ? packet : -1;
   }
 
-  // The bytes that wait, of all queues or of one.
+  // Queued bytes, of all queues or of one.
   length(at, queue) {
     const place = after(this.times, at) - 1;
     return place < 0 ? 0 : (this.lengths[queue] ?? this.total)[place];
   }
 
   marksBy(at) { return after(this.markTimes, at); }
-  // The same by rule, if there are several.
+  // Marks by rule, if there are several rules.
   rulesBy(at) { return this.marksOf.size < 2 ? [] : [...this.marksOf].map(([rule, times]) => [rule, after(times, at)]); }
   dropsBy(at) { return after(this.dropTimes, at); }
 
-  // The sample of series that shows a moment.
+  // Index of the sample at a moment.
   sample(at) { return Math.max(0, Math.min(this.samples - 1, Math.ceil((at - this.from) / this.interval))); }
   load(link, at) { return this.loads[link * this.samples + this.sample(at)] ?? 0; }
 
-  // The next moment at which a packet comes or leaves; it is shown together with what else happens then.
+  // Time of the next arrival or departure.
   nextEvent(at) {
     const next = Math.min(
       this.arrived[after(this.arrived, at)] ?? Infinity,
@@ -212,14 +212,14 @@ export class Run {
     return next;
   }
 
-  // The hue of a flow: by service if services differ, so that what belongs together looks so.
+  // Colour of a flow: by service if there are several services.
   hue(flow) {
     if (flow < 0) return 6;
     this.byService ??= this.flowService.some(service => service !== this.flowService[0]) && this.flowService.length > 4;
     return (this.byService ? this.flowService[flow] : flow) % 8;
   }
 
-  // A packet in words.
+  // Facts about a packet.
   words(packet) {
     const flow = this.flow[packet];
     return { flow, src: flow < 0 ? null : this.nodes[this.flowSrc[flow]], dst: flow < 0 ? null : this.nodes[this.flowDst[flow]] };

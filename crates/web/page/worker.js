@@ -1,4 +1,4 @@
-// The simulator in a thread of its own: requests come in as objects, answers go out as bytes.
+// The simulator in a worker: requests arrive as objects, answers leave as bytes.
 'use strict';
 
 let program;
@@ -10,7 +10,7 @@ const { promise: ready, resolve: begin } = (() => {
   return pair;
 })();
 
-// What the program asks of the page: whether a run may go on, and what to say before it cannot.
+// Imports of the program: `report` says whether a run may continue, `fault` takes the message of a panic.
 const page = {
   report: () => (performance.now() < deadline ? 1 : 0),
   fault: (at, length) => {

@@ -1,9 +1,9 @@
-//! What a browser calls: memory for a request, the answer to it, and its end. All unsafe code is
-//! here.
+//! Functions that a browser calls: allocate a request, answer it, free the answer. All unsafe code
+//! is here.
 //!
-//! A request is UTF-8 text in a block from [`tidegate_allocate`]; [`tidegate_answer`] takes the
-//! block and gives one whose first eight bytes are the length of what follows, to be given back to
-//! [`tidegate_free`].
+//! A request is UTF-8 text in a block from [`tidegate_allocate`]. [`tidegate_answer`] takes the
+//! block and returns another one, whose first eight bytes are the length of the rest. Return that
+//! one to [`tidegate_free`].
 
 #![expect(
     unsafe_code,
@@ -15,30 +15,30 @@ use std::ptr;
 
 use tidegate_sim::run::Status;
 
-// What the page gives to the program.
+// Functions of the page.
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
-    /// A run has come to so many microseconds, with so many flows finished. Zero asks it to end.
+    /// Reports the simulated microseconds and the finished flows of a run. Zero asks it to stop.
     fn report(now: f64, finished: u32) -> u32;
 
-    /// The program cannot go on; the text says why.
+    /// Reports the reason of a panic.
     fn fault(text: *const u8, length: usize);
 }
 
-/// A block of so many bytes.
+/// Allocates a block.
 #[unsafe(no_mangle)]
 extern "C" fn tidegate_allocate(length: usize) -> *mut u8 {
     Box::leak(vec![0; length].into_boxed_slice()).as_mut_ptr()
 }
 
-/// Gives a block back.
+/// Frees a block.
 ///
 /// # Safety
 ///
-/// It is of this length and from here, and nobody uses it any more.
+/// The block has this length, was allocated here, and is not used any more.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidegate_free(block: *mut u8, length: usize) {
-    // SAFETY: by contract it is the whole of a boxed slice that was leaked.
+    // SAFETY: by contract it is the whole of a leaked boxed slice.
     drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(block, length)) });
 }
 
@@ -46,7 +46,7 @@ unsafe extern "C" fn tidegate_free(block: *mut u8, length: usize) {
 ///
 /// # Safety
 ///
-/// The block is of this length, from [`tidegate_allocate`], and nobody uses it any more.
+/// The block has this length, was allocated by [`tidegate_allocate`], and is not used any more.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidegate_answer(request: *mut u8, length: usize) -> *mut u8 {
     panic::set_hook(Box::new(|info| {
@@ -54,11 +54,11 @@ unsafe extern "C" fn tidegate_answer(request: *mut u8, length: usize) -> *mut u8
         // SAFETY: the text lives until the call returns.
         unsafe { fault(text.as_ptr(), text.len()) };
     }));
-    // SAFETY: by contract it is the whole of a boxed slice that was leaked.
+    // SAFETY: by contract it is the whole of a leaked boxed slice.
     let request = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(request, length)) };
     let mut goes_on = |status: Status| {
         let now = tidegate_sim::observe::statistics::real(status.now.as_ps()) / 1e6;
-        // SAFETY: numbers are handed over, and a number comes back.
+        // SAFETY: the arguments and the result are numbers.
         unsafe { report(now, status.finished) != 0 }
     };
     let answer = crate::answer(&String::from_utf8_lossy(&request), &mut goes_on);

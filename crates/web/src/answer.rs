@@ -1,4 +1,4 @@
-//! Requests of the page and what is answered.
+//! Requests of the page and their answers.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,26 +8,26 @@ use crate::columns::Columns;
 use crate::problems::{Shown, byte_at};
 use crate::{complete, controls, edit, lessons, run};
 
-/// What a page asks for.
+/// A request of the page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 enum Request {
-    /// A second scheme beside the only one.
+    /// Adds a second scheme beside the only one.
     Compare { text: String },
-    /// What may stand at a place, in units of UTF-16.
+    /// Completions at an offset, in units of UTF-16.
     Complete { text: String, at: usize },
-    /// What a scenario comes to: its points, what can be turned, or what is wrong.
+    /// Points and controls of a scenario, or its problems.
     Describe { text: String },
-    /// The text with another value somewhere.
+    /// Changes a value of the text.
     Edit { text: String, path: Vec<String>, value: String },
     /// All lessons.
     Lessons,
-    /// A run of a point.
+    /// Runs a point.
     Run { text: String, point: usize, watch: Option<String> },
 }
 
 /// Answers a request: a header of JSON, with `problems` if there are any, and columns of numbers
-/// behind it. A run asks `goes_on` now and then.
+/// behind it. A run calls `goes_on` at intervals.
 pub fn answer(request: &str, goes_on: &mut dyn FnMut(Status) -> bool) -> Vec<u8> {
     let answered = match serde_json::from_str(request) {
         Ok(Request::Run { text, point, watch }) => {
@@ -50,7 +50,7 @@ pub fn answer(request: &str, goes_on: &mut dyn FnMut(Status) -> bool) -> Vec<u8>
     Columns::default().behind(header)
 }
 
-/// The answer to a request that could not be carried out.
+/// Answer to a request that failed.
 pub fn refusal(why: &str) -> Vec<u8> {
     let problems = [Shown::new(why.to_owned())];
     Columns::default().behind(table(json!({ "problems": problems })))

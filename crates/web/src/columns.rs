@@ -1,21 +1,21 @@
-//! Columns of numbers behind a header of JSON, as a browser reads them without a copy.
+//! Columns of numbers behind a header of JSON, which a browser reads without a copy.
 //!
 //! Two words of 32 bits, the length of the header and zero; the header; spaces up to a multiple of
-//! eight bytes; and the columns, each at a multiple of eight bytes of what follows the header. The
-//! header's `columns` has the type, the place and the length of each.
+//! eight bytes; and the columns, each at a multiple of eight bytes from the end of the header. The
+//! header's `columns` has the type, offset and length of each.
 
 use serde_json::{Map, Value, json};
 
-/// Columns, each with its name.
+/// Named columns.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
     places: Map<String, Value>,
     bytes: Vec<u8>,
 }
 
-/// A number of a column.
+/// Number type of a column.
 pub(crate) trait Number: Copy {
-    /// The name of the array that a browser makes of such a column, without `Array`.
+    /// Name of the browser's array type without `Array`.
     const TYPE: &'static str;
 
     /// Appends its bytes.
@@ -49,7 +49,7 @@ impl Columns {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
     }
 
-    /// The columns behind a header.
+    /// Writes the columns behind a header.
     pub(crate) fn behind(self, mut header: Map<String, Value>) -> Vec<u8> {
         header.insert("columns".into(), Value::Object(self.places));
         let mut text = Value::Object(header).to_string().into_bytes();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_found_by_their_header() {
+    fn header_locates_the_columns() {
         let mut columns = Columns::default();
         columns.add("small", [1_u8, 2, 3]);
         columns.add("large", [0.5_f64]);

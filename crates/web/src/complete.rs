@@ -1,23 +1,22 @@
-//! What may stand at a place of a scenario's text: the keys of its table, or the words of its
-//! value.
+//! Completions at an offset of a scenario's text: keys of a table, or values of a key.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Something that may stand there.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Offer {
-    /// What is written.
+    /// Text to insert.
     pub(crate) insert: String,
-    /// What it means.
+    /// Description.
     pub(crate) words: String,
-    /// How many bytes before the cursor it stands for.
+    /// Number of bytes before the cursor that it replaces.
     pub(crate) replaces: usize,
 }
 
-/// What may stand at a byte of a text. The text need not be right.
+/// Completions at a byte of a text, which may be invalid.
 pub(crate) fn complete(text: &str, at: usize) -> Vec<Offer> {
     let schema: Value = serde_json::from_str(&tidegate_scenario::schema()).unwrap_or_default();
     let place = Place::of(&text[..at], &text[at..]);
@@ -57,18 +56,18 @@ pub(crate) fn complete(text: &str, at: usize) -> Vec<Offer> {
     offers
 }
 
-/// Where a cursor is.
+/// Context of a cursor.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
-    /// The tables around it, from the outside.
+    /// Enclosing tables, outermost first.
     path: Vec<String>,
-    /// The kind that the innermost table says it is.
+    /// Kind of the innermost table, if it has one.
     kind: Option<String>,
-    /// The keys that the innermost table has.
+    /// Keys that the innermost table has.
     present: Vec<String>,
-    /// The key whose value is being written, if one is.
+    /// Key whose value is being written, if any.
     key: Option<String>,
-    /// What is written already of the key or the value.
+    /// Part of the key or value before the cursor.
     prefix: String,
 }
 
@@ -77,7 +76,7 @@ impl Place {
         let line_begin = before.rfind('\n').map_or(0, |at| at + 1);
         let header = before[..line_begin].lines().rev().find_map(header);
         let mut path = header.unwrap_or_default();
-        // The lines of the same table, above and below.
+        // Lines of the same table above and below.
         let above = before[..line_begin].lines().rev();
         let above = above.take_while(|line| header_of(line).is_none());
         let rest = after.find('\n').map_or("", |at| &after[at..]);
@@ -89,7 +88,7 @@ impl Place {
             .collect();
         let line = &before[line_begin..];
         let (mut rest, mut key) = (line, None);
-        // Into the inline tables that are open on this line.
+        // Enters the inline tables that are open on this line.
         while let Some(at) = open_brace(rest) {
             let outside = &rest[..at];
             let name = outside.rsplit(['{', ',', '[']).next().unwrap_or(outside);
@@ -122,7 +121,7 @@ impl Place {
     }
 }
 
-/// The last brace that is open, behind which the cursor is.
+/// Position of the last open brace before the cursor.
 fn open_brace(line: &str) -> Option<usize> {
     let mut open = Vec::new();
     for (at, letter) in line.char_indices() {
@@ -152,11 +151,11 @@ fn bare(text: &str) -> String {
     text.trim().trim_matches('"').to_owned()
 }
 
-/// The keys of the table at a place, each with its schema.
+/// Keys of the table at a cursor, each with its schema.
 fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Value)>> {
     let mut tables = vec![schema];
     for step in &place.path {
-        // A number is a place in a list, whose items have one schema.
+        // A number is an index of a list, whose items have one schema.
         if step.parse::<usize>().is_ok() {
             continue;
         }
@@ -169,7 +168,7 @@ fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Val
             words.is_none_or(|words| words.iter().any(|word| word["const"] == kind.as_str()))
         };
         let known: Vec<&Value> = tables.iter().copied().filter(of_kind).collect();
-        // Of a kind that is being written all are offered.
+        // While a kind is being written, all kinds are offered.
         if !known.is_empty() && place.key.as_deref() != Some("kind") {
             tables = known;
         }
@@ -180,7 +179,7 @@ fn find<'a>(schema: &'a Value, place: &Place) -> Option<Vec<(&'a String, &'a Val
     (!all.is_empty()).then_some(all)
 }
 
-/// The tables that a schema may mean: references and choices are followed.
+/// Tables that a schema allows, with references and alternatives resolved.
 fn resolved<'a>(schema: &'a Value, of: &'a Value) -> Vec<&'a Value> {
     let mut found = Vec::new();
     if of.get("properties").is_some() {
@@ -199,7 +198,7 @@ fn resolved<'a>(schema: &'a Value, of: &'a Value) -> Vec<&'a Value> {
     found
 }
 
-/// The words that a value may be.
+/// Allowed values of a schema.
 fn words(of: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(word) = of["const"].as_str() {
@@ -229,7 +228,7 @@ fn described(of: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// What is offered at `|`.
+    /// Completions at `|`.
     fn offered(text: &str) -> Vec<String> {
         let at = text.find('|').unwrap();
         let text = text.replacen('|', "", 1);
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_those_of_the_table() {
+    fn keys_of_the_table_are_offered() {
         assert_eq!(offered("top|"), ["topology = "]);
         assert!(offered("|").contains(&"traffic = ".to_owned()));
         assert_eq!(offered("[switch]\nmark|"), ["marking = "]);
@@ -246,7 +245,7 @@ mod tests {
             offered("[topology]\nkind = \"star\"\nhost_r|"),
             ["host_rate = ", "host_rates = "]
         );
-        // What is there is not offered again.
+        // Existing keys are not offered again.
         let text = "[topology]\nkind = \"star\"\nhost_r|\nhost_rate = \"1Gbps\"\n[switch]";
         assert_eq!(offered(text), ["host_rates = "]);
         assert_eq!(offered("[switch]\nmarking = { kind = \"tcn\", thr|"), ["threshold = "]);

@@ -1,5 +1,4 @@
-//! What can be turned in a scenario: sliders and choices, each with the place in the text that it
-//! changes.
+//! Controls of a scenario: sliders and choices, each with the path of the value that it changes.
 
 use serde::Serialize;
 use tidegate_dataplane::mark;
@@ -8,13 +7,13 @@ use tidegate_units::Catalogue;
 
 use crate::tree::Node;
 
-/// Something that can be turned.
+/// A slider or a choice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Control {
     pub(crate) label: String,
-    /// Where its value is in the text.
+    /// Path of its value in the text.
     pub(crate) path: Vec<String>,
-    /// Whose it is: a point of the sweep, or everybody's.
+    /// Point of the sweep that it belongs to; all points without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) point: Option<usize>,
     #[serde(flatten)]
@@ -24,20 +23,20 @@ pub(crate) struct Control {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "form")]
 pub(crate) enum Form {
-    /// One of some tables.
+    /// One of several tables.
     Choice { value: String, options: Vec<Choice> },
     /// A number with a unit.
     Slider {
         value: f64,
         least: f64,
         most: f64,
-        /// Whole numbers only.
+        /// Only whole numbers.
         whole: bool,
-        /// Behind the number in the text; without one it stands there without quotes.
+        /// Unit behind the number in the text. Without a unit the number has no quotes.
         unit: &'static str,
-        /// What the number in the text is times this, as the slider shows it.
+        /// Factor from the number in the text to the number on the slider.
         factor: f64,
-        /// The unit that the slider shows.
+        /// Unit on the slider.
         shown: &'static str,
     },
 }
@@ -45,13 +44,13 @@ pub(crate) enum Form {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Choice {
     pub(crate) name: &'static str,
-    /// What it does, in a line.
+    /// Description in a line.
     pub(crate) words: &'static str,
-    /// What choosing it writes.
+    /// Text that the choice writes.
     pub(crate) text: String,
 }
 
-/// What can be turned in a text whose points are these.
+/// Controls of a text with these points.
 pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
     let Some(tree) = Node::parse(text) else {
         return Vec::new();
@@ -60,7 +59,7 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
     let own: Vec<Option<Vec<String>>> =
         (0..points.len()).map(|number| own_marking(&tree, number)).collect();
     if own.iter().all(Option::is_none) {
-        // One scheme for all.
+        // One scheme for all points.
         let path = path(&["switch", "marking"]);
         if let Some(point) = points.first() {
             add_scheme(&mut controls, &tree, points, point, None, &path);
@@ -73,7 +72,7 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
     }
     let traffic = tree.child("traffic").map_or(&[][..], Node::items);
     let is_long = |source: &&Node| kind(source) == "long-lived";
-    // More of them would be a row of sliders that nobody can tell apart.
+    // More sliders would be indistinguishable.
     let has_few = traffic.iter().filter(is_long).count() <= 2;
     for (index, source) in traffic.iter().enumerate() {
         if has_few || !is_long(&source) {
@@ -84,7 +83,7 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
     if let Some(delay) = tree.get(&topology).and_then(Node::scalar)
         && let Some((value, "us")) = quantity(delay)
     {
-        // There and back over two such cables, if there is nothing else on the way.
+        // A round trip crosses two such cables in both directions, if it has no other delays.
         let (label, factor) = if is_plain_star(&tree) {
             ("Round trip", 4.0)
         } else {
@@ -120,8 +119,8 @@ fn path(steps: &[&str]) -> Vec<String> {
     steps.iter().map(|&step| step.to_owned()).collect()
 }
 
-/// Whether all hosts are at one switch, with cables of one delay and none of their own, in every
-/// point.
+/// Whether every point has all hosts on one switch, with equal cable delays and no delays of their
+/// own.
 fn is_plain_star(tree: &Node) -> bool {
     let is_other =
         |key: &str| key.contains("topology") || key.replace('-', "_").contains("host_delay");
@@ -132,15 +131,15 @@ fn is_plain_star(tree: &Node) -> bool {
     is_star && adds.iter().all(|path| tree.get(path).is_none()) && !swept.any(is_other)
 }
 
-/// The key of an axis, and those of its points if they are tables.
+/// Key of an axis, and the keys of its points if they are tables.
 fn keys<'a>(axis: &'a str, node: &'a Node) -> Vec<&'a str> {
     let inner = node.items().iter().flat_map(Node::entries);
     let inner = inner.map(|entry| entry.key.as_str());
     std::iter::once(axis).chain(inner).collect()
 }
 
-/// Where the scheme of a point is written, if the sweep has one for each. With several axes a point
-/// is none's own.
+/// Path of a point's scheme, if the sweep has a scheme per point. With several axes a point has
+/// none of its own.
 fn own_marking(tree: &Node, point: usize) -> Option<Vec<String>> {
     const KEY: &str = "switch.marking";
     let sweep = tree.child("sweep")?;
@@ -173,7 +172,7 @@ fn add_scheme(
     let kind = kind.and_then(Node::scalar).unwrap_or("queue-red");
     let alone = mark::Config::entries().into_iter();
     let alone = alone.filter(|entry| entry.about.pieces.is_empty());
-    // A lane without a threshold takes that of its neighbours.
+    // A lane without a threshold takes its neighbour's.
     let threshold = std::iter::once(point).chain(points).find_map(Threshold::of);
     controls.push(Control {
         label: "Scheme".into(),
@@ -200,17 +199,17 @@ fn add_scheme(
     }
 }
 
-/// The threshold of a port, which another scheme takes over.
+/// Threshold of a port, for use by another scheme.
 struct Threshold {
     text: String,
     value: f64,
     unit: &'static str,
-    /// Bits per microsecond of the slowest host link: what turns bytes into time.
+    /// Rate of the slowest host link in bits per microsecond, to convert bytes to time.
     rate: f64,
 }
 
 impl Threshold {
-    /// The first threshold of a point's scheme.
+    /// First threshold of a point's scheme.
     fn of(point: &Experiment) -> Option<Self> {
         if POOL_WIDE.contains(&point.outline.scheme.as_str()) {
             return None;
@@ -223,7 +222,7 @@ impl Threshold {
         Some(Self { text, value, unit, rate })
     }
 
-    /// The same threshold in packets or bytes as it is written, as a time, and in bytes.
+    /// The threshold in packets or bytes as written, as a time, and in bytes.
     fn texts(&self) -> [String; 3] {
         let bits = match self.unit {
             "us" => self.value * self.rate,
@@ -236,13 +235,13 @@ impl Threshold {
     }
 }
 
-/// Schemes whose first threshold is about a whole pool.
+/// Schemes whose first threshold applies to a whole pool.
 const POOL_WIDE: [&str; 1] = ["pool-red"];
 
-/// The bytes that a threshold in packets counts for each.
+/// Bytes per packet of a threshold in packets.
 const PACKET: f64 = 1500.0;
 
-/// A scheme as TOML, with the threshold in the unit that it takes.
+/// A scheme as TOML, with the threshold in its own unit.
 fn scheme_text(name: &str, threshold: Option<&Threshold>) -> String {
     let plain = format!("{{ kind = \"{name}\" }}");
     let (Some(mut config), Some(threshold)) = (mark::Config::named(name), threshold) else {
@@ -260,7 +259,7 @@ fn scheme_text(name: &str, threshold: Option<&Threshold>) -> String {
     }
 }
 
-/// A number with three significant digits.
+/// Rounds to three significant digits.
 fn rounded(value: f64) -> f64 {
     let places = 10_f64.powf(2.0 - value.abs().max(1e-9).log10().floor());
     (value * places).round() / places
@@ -313,7 +312,7 @@ fn slider(
     }
 }
 
-/// A time in microseconds, packets, or bytes in thousands; nothing else.
+/// Parses a time in microseconds, packets, or bytes in thousands; nothing else.
 fn quantity(text: &str) -> Option<(f64, &'static str)> {
     let text = text.trim();
     let units = text.find(|letter: char| letter.is_ascii_alphabetic() || letter == 'µ')?;
@@ -349,7 +348,7 @@ mod tests {
     use crate::{edit, run};
 
     #[test]
-    fn quantities_have_a_unit_that_a_slider_turns() {
+    fn quantities_have_the_unit_of_a_slider() {
         for (text, expected) in [
             ("78us", Some((78.0, "us"))),
             ("1.5ms", Some((1_500.0, "us"))),
@@ -365,9 +364,9 @@ mod tests {
         }
     }
 
-    /// A host's cable is four times in a round trip only if nothing else is on the way.
+    /// A host's cable delay counts four times in a round trip only if there are no other delays.
     #[test]
-    fn the_slider_of_the_delay_says_what_it_is() {
+    fn delay_slider_has_the_right_label() {
         let labels = |text: &str| -> Vec<(String, f64)> {
             let scenario = run::parse(text).unwrap();
             let points = run::points(&scenario, text).unwrap();
@@ -396,9 +395,9 @@ mod tests {
         }
     }
 
-    /// What a slider or a choice of a lesson writes, the lesson reads back.
+    /// The lesson reads back every value that a slider or choice writes.
     #[test]
-    fn every_control_of_every_lesson_turns() {
+    fn every_control_of_every_lesson_works() {
         for lesson in LESSONS {
             let scenario = run::parse(lesson.text).unwrap();
             let points = run::points(&scenario, lesson.text).unwrap();
@@ -416,7 +415,7 @@ mod tests {
                     );
                     run::points(&scenario.unwrap(), &text).is_ok()
                 };
-                // What is written, and beside it what must go just as well.
+                // A written value, and another one that must be equally valid.
                 let values: Vec<(String, String)> = match &control.form {
                     Form::Choice { options, .. } => options
                         .iter()
@@ -431,14 +430,15 @@ mod tests {
                     }
                 };
                 for (value, plain) in values {
-                    // Some schemes need another scheduler; a threshold never makes one wrong.
+                    // Some schemes need another scheduler; a threshold never makes a scheme
+                    // invalid.
                     assert_eq!(written(&value), written(&plain), "{}: {value}", lesson.id);
                 }
             }
         }
     }
 
-    /// Another scheme of a lane marks from the same wait on, in its own unit.
+    /// Another scheme in a lane marks at the same sojourn time, in its own unit.
     #[test]
     fn another_scheme_keeps_the_threshold_of_the_lesson() {
         let choices = |id: &str, point: usize| -> Vec<String> {
@@ -473,8 +473,8 @@ mod tests {
                     "{ kind = \"bcc\", port_threshold = \"65pkts\" }",
                 ],
             ),
-            // The lane without marks takes the threshold of the other, and a pool has none of a
-            // port's.
+            // The lane without marks takes the other lane's threshold; a pool has no port
+            // threshold.
             (
                 "incast",
                 0,

@@ -1,16 +1,15 @@
-//! Changes of a scenario's text that leave the rest of it as it was written.
+//! Edits of a scenario's text that keep the rest of it unchanged.
 
 use std::ops::Range;
 
 use crate::tree::{Entry, Node, Value};
 
-/// The text with a value, written as TOML, at a path; or why that cannot be.
+/// Sets the value at a path, written as TOML. An error says why that is impossible.
 pub(crate) fn set(text: &str, path: &[String], value: &str) -> Result<String, String> {
     let wrong = || "the text has to be right before a control can change it".to_owned();
     let tree = Node::parse(text).ok_or_else(wrong)?;
     let changed = changed(text, &tree, path, value);
-    // Tables may be written in ways that are not foreseen above: what does not read back is not
-    // done.
+    // The table may be written in an unexpected way: the edit must read back.
     let wanted = Node::parse(&format!("value = {value}"));
     let is_there = changed.as_deref().and_then(Node::parse).is_some_and(|tree| {
         let found = tree.get(path).map(content);
@@ -26,7 +25,7 @@ pub(crate) fn set(text: &str, path: &[String], value: &str) -> Result<String, St
     }
 }
 
-/// A value without its places.
+/// A value without its spans.
 fn content(node: &Node) -> String {
     match &node.value {
         Value::List(items) => {
@@ -71,7 +70,7 @@ fn changed(text: &str, tree: &Node, path: &[String], value: &str) -> Option<Stri
         let table = format!("{inside}{comma} {line} }}");
         return Some(spliced(text, parent.span.clone(), &table));
     }
-    // Behind the last line of the table that has a value on it, or at the very beginning.
+    // Behind the last line of the table that has a value, or at the very start.
     let at = match lines(text, entries).last() {
         Some(entry) => line_end(text, entry.node.span.end),
         None if parents.is_empty() => return Some(format!("{line}\n{text}")),
@@ -80,14 +79,14 @@ fn changed(text: &str, tree: &Node, path: &[String], value: &str) -> Option<Stri
     Some(spliced(text, at..at, &format!("\n{line}")))
 }
 
-/// The end of the header of a table that is empty.
+/// End of the header of an empty table.
 fn header(text: &str, path: &[String]) -> Option<usize> {
     let names: Vec<String> = path.iter().map(|name| written(name)).collect();
     let header = format!("[{}]", names.join("."));
     text.find(&header).map(|at| at + header.len())
 }
 
-/// A table below a header, with the entries of an inline one instead of its own.
+/// Replaces the entries of a table below a header by the entries of an inline table.
 fn with_other_entries(text: &str, entries: &[Entry], value: &str) -> Option<String> {
     let new = Node::parse(&format!("value = {value}"))?;
     let shift = "value = ".len();
@@ -109,7 +108,7 @@ fn with_other_entries(text: &str, entries: &[Entry], value: &str) -> Option<Stri
     Some(spliced(&out, span, &new.join("\n")))
 }
 
-/// The scenario with a second scheme beside the only one, as a sweep of two points.
+/// Adds a second scheme beside the only one, as a sweep of two points.
 pub(crate) fn compared(text: &str) -> Result<String, String> {
     let tree = Node::parse(text).ok_or("the text has to be right first")?;
     if tree.child("sweep").is_some() {
@@ -138,7 +137,7 @@ pub(crate) fn compared(text: &str) -> Result<String, String> {
     Ok(format!("{text}{end}\n[sweep]\n\"switch.marking\" = [\n  {first},\n  {second},\n]\n"))
 }
 
-/// Entries that stand on a line of their own, with the value behind the key.
+/// Entries on lines of their own, with the value behind the key.
 fn lines<'a>(text: &'a str, entries: &'a [Entry]) -> impl Iterator<Item = &'a Entry> {
     entries.iter().filter(|entry| {
         let between = text.get(entry.key_span.end..entry.node.span.start);
@@ -164,7 +163,7 @@ fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |found| at + found)
 }
 
-/// A key as it is written: with quotes where it needs them.
+/// A key as TOML, with quotes if it needs them.
 fn written(key: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { format!("{key:?}") }
@@ -195,7 +194,7 @@ load = 0.5
 "#;
 
     #[test]
-    fn a_value_is_changed_and_nothing_else() {
+    fn only_the_value_is_changed() {
         for (path, value, from, to) in [
             ("switch/marking/threshold", "\"40us\"", "\"78us\"", "\"40us\""),
             ("switch/buffer/limit", "\"1MB\"", "\"300KB\"", "\"1MB\""),
@@ -218,7 +217,7 @@ load = 0.5
     }
 
     #[test]
-    fn a_key_that_is_missing_is_put_in() {
+    fn missing_key_is_inserted() {
         for (path, value, from, to) in [
             (
                 "sweep/switch.marking/0/threshold",
@@ -242,7 +241,7 @@ load = 0.5
     }
 
     #[test]
-    fn a_table_below_a_header_is_replaced_line_by_line() {
+    fn table_below_a_header_is_replaced_line_by_line() {
         let text = edited(TEXT, "switch/buffer", "{ kind = \"unlimited\", x = [1, 2] }").unwrap();
         let expected = TEXT
             .replace("kind = \"per-port\"\nlimit = \"300KB\"", "kind = \"unlimited\"\nx = [1, 2]");
@@ -250,7 +249,7 @@ load = 0.5
     }
 
     #[test]
-    fn what_cannot_be_changed_is_said() {
+    fn impossible_edits_are_refused() {
         for (text, path, value) in [
             ("a = [", "a", "1"),
             ("a = 1", "a/b", "1"),
@@ -262,7 +261,7 @@ load = 0.5
     }
 
     #[test]
-    fn a_second_scheme_makes_a_sweep() {
+    fn second_scheme_makes_a_sweep() {
         let text = TEXT.split("\n[sweep]").next().unwrap();
         let compared = compared(text).unwrap();
         assert!(compared.ends_with(

@@ -1,12 +1,11 @@
 //! The playground: the simulator in a browser.
 //!
-//! A page hands in requests as JSON text and gets answers: what is wrong with a scenario, what can
-//! be turned in it, what may stand at the cursor, and runs as columns of numbers that are played
-//! back. Everything is in plain functions that tests call natively; `abi` is all that a browser
-//! needs beside them.
+//! A page sends requests as JSON and gets answers: problems and controls of a scenario, completions
+//! at the cursor, and runs as columns of numbers for playback. Tests call the same functions
+//! natively; only `abi` is for the browser alone.
 //!
-//! A raw interface instead of `wasm-bindgen`: there are three functions, whose tool would have to
-//! be installed in the very version of its library.
+//! The interface is raw instead of `wasm-bindgen`: it has three functions, and the tool of
+//! `wasm-bindgen` would have to be installed in the exact version of its library.
 
 #[cfg(target_family = "wasm")]
 mod abi;

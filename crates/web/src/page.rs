@@ -1,4 +1,4 @@
-//! The files of the page, for programs that serve it.
+//! Files of the page, for programs that serve it.
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
@@ -6,8 +6,8 @@ macro_rules! files {
     };
 }
 
-/// Names and texts of the page's own files. Beside them it needs `report.css`, the style of
-/// reports, and a simulator.
+/// Names and texts of the page's own files. The page also needs `report.css`, the style of reports,
+/// and a simulator.
 pub const FILES: &[(&str, &str)] = files![
     "draw.js",
     "editor.js",
@@ -22,9 +22,8 @@ pub const FILES: &[(&str, &str)] = files![
     "worker.js",
 ];
 
-/// `index.html` for a server: its runs are simulated at the address `simulator`, below which
-/// [`crate::answer()`] answers, or in the browser without one; and it has a link back to the
-/// server's first page.
+/// `index.html` for a server, with a link to the server's first page. Simulations run at the
+/// address `simulator`, where [`crate::answer()`] answers, or in the browser without one.
 pub fn served(index: &str, simulator: Option<&str>) -> String {
     let index = index.replace(HIDDEN, SHOWN);
     match simulator {
@@ -42,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_page_is_listed() {
+    fn all_files_of_the_page_are_listed() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/page");
         let entries = std::fs::read_dir(folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -53,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_names_its_simulator_and_its_first_page() {
+    fn served_page_links_its_simulator_and_the_first_page() {
         let (_, index) = FILES.iter().find(|(name, _)| *name == "index.html").unwrap();
         for part in [HIDDEN, IN_BROWSER] {
             assert_eq!(index.matches(part).count(), 1, "{part}");

@@ -1,24 +1,24 @@
-//! What is wrong with a scenario, with places as an editor counts them.
+//! Problems of a scenario, with offsets for an editor.
 
 use serde::Serialize;
 use tidegate_scenario::Problem;
 
-/// What is wrong.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Shown {
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) help: Option<String>,
-    /// The line and the column, from one.
+    /// Line and column, from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<(usize, usize)>,
-    /// From where to where, in units of UTF-16.
+    /// Start and end in units of UTF-16.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) span: Option<(usize, usize)>,
 }
 
 impl Shown {
-    /// Something that is wrong with no place.
+    /// A problem without a location.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, at: None, span: None }
     }
@@ -47,7 +47,7 @@ impl Shown {
     }
 }
 
-/// The byte of a text at a place counted in units of UTF-16.
+/// Byte of a text at an offset in units of UTF-16.
 pub(crate) fn byte_at(text: &str, units: usize) -> usize {
     let mut passed = 0;
     for (at, letter) in text.char_indices() {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_as_browsers_do() {
+    fn offsets_are_in_units_of_utf_16() {
         let text = "title = \"ECN♯ 🌊\" ; x";
         let problem = Scenario::parse("t", text, &[]).unwrap_err();
         let shown = Shown::all(&problem, text);

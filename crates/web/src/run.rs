@@ -1,5 +1,4 @@
-//! A run for the playground: observed so that it can be played back, with the numbers of the
-//! command line.
+//! A run for the playground: observed for playback, with the numbers of the command line.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -22,7 +21,7 @@ use crate::columns::Columns;
 use crate::numbers::numbers;
 use crate::problems::Shown;
 
-/// What a scenario may ask for in a browser: what a phone can hold and a page can draw.
+/// Limits of a scenario in a browser: the memory of a phone, and the drawing of the page.
 pub const LIMITS: Limits = Limits {
     hosts: 256,
     cables: 2_048,
@@ -33,19 +32,18 @@ pub const LIMITS: Limits = Limits {
     entries: 1 << 18,
 };
 
-/// The most bytes of a scenario's text.
+/// Longest text of a scenario in bytes.
 pub const LONGEST: usize = 64 << 10;
 
-/// The name under which errors and commands know the text.
+/// Name of the text in errors and commands.
 pub(crate) const FILE: &str = "scenario.toml";
 
-/// Packets of the watched port that are noted one by one, samples of a series, and flows that have
-/// one.
+/// Recorded packets of the watched port, samples of a series, and flows with series.
 const PACKETS: u32 = 150_000;
 const SAMPLES: u32 = 3_000;
 const FLOWS: usize = 8;
 
-/// Reads a text within the limits.
+/// Parses a text within the limits.
 pub(crate) fn parse(text: &str) -> Result<Scenario, Vec<Shown>> {
     if text.len() > LONGEST {
         let message = format!(
@@ -64,8 +62,8 @@ pub(crate) fn points(scenario: &Scenario, text: &str) -> Result<Vec<Experiment>,
     Ok(first.collect())
 }
 
-/// Runs a point of a scenario and puts down all that is to be seen of it. `watch` is the name of
-/// the port that is looked at closely; `goes_on` is asked now and then.
+/// Runs a point of a scenario and returns everything for playback. `watch` is the name of the port
+/// to record; `goes_on` is called at intervals.
 pub(crate) fn run(
     text: &str,
     point: usize,
@@ -101,7 +99,7 @@ pub(crate) fn run(
     Ok(columns.behind(header))
 }
 
-/// The command that gives the same run.
+/// Command that gives the same run.
 fn command(overrides: &[String]) -> String {
     let mut command = format!("tidegate run {FILE}");
     for set in overrides {
@@ -110,8 +108,7 @@ fn command(overrides: &[String]) -> String {
     command
 }
 
-/// A word that a shell takes as it is, as the program writes it: texts of a scenario may come from
-/// a stranger's link.
+/// Quotes a word for a shell like the program does: a scenario may come from a stranger's link.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+%@^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -121,9 +118,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The port to look at, and what the command line has to be told of it. If it is not the one port
-/// that the scenario observes, it becomes that. One that the network does not have, because the
-/// text has changed since, is none.
+/// The port to record, and the overrides for the command line. If the port is not the only observed
+/// one, it becomes that. A port that does not exist in the network, because the text has changed
+/// since, is ignored.
 fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String>), Vec<Shown>> {
     let observe = &mut built.setup.observe;
     let named = watch.and_then(|name| built.ports.iter().position(|port| port == name));
@@ -152,7 +149,7 @@ fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String
     Ok((link, sets.to_vec()))
 }
 
-/// The link from a switch to the host that gets most.
+/// The link from a switch to the host that receives most.
 fn busiest(network: &Network, flows: &[Flow]) -> Option<LinkId> {
     let mut bytes = vec![0_u64; network.hosts() as usize];
     for flow in flows {
@@ -167,7 +164,7 @@ fn busiest(network: &Network, flows: &[Flow]) -> Option<LinkId> {
     most.map(|(_, number)| LinkId(number))
 }
 
-/// Asks for all that is played back. It changes no result.
+/// Requests all observations for playback, which change no result.
 fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::ConfigError> {
     let setup = &mut built.setup;
     let is_host = setup.network.is_host(setup.network.link(link).from);
@@ -189,8 +186,8 @@ fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::Config
     Ok(())
 }
 
-/// The flows whose windows are shown: of those that end where the link leads to, if it leads to a
-/// host, the largest.
+/// Flows whose windows are shown: the largest ones that end at the host of the link, if it leads to
+/// one.
 fn followed(network: &Network, flows: &[Flow], link: LinkId) -> Vec<u32> {
     let to = network.link(link).to;
     let passes = |flow: &Flow| !network.is_host(to) || flow.dst.node() == to;
@@ -202,7 +199,7 @@ fn followed(network: &Network, flows: &[Flow], link: LinkId) -> Vec<u32> {
     numbers
 }
 
-/// A run that is over.
+/// A finished run.
 struct Seen<'a> {
     experiment: &'a Experiment,
     built: &'a Built,
@@ -268,7 +265,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Why it ended, in words.
+    /// Reason for its end.
     fn end(&self) -> String {
         match &self.outcome.end {
             End::Finished => "all flows finished".to_owned(),
@@ -301,14 +298,14 @@ impl Seen<'_> {
         columns.add("flow_src", flows.iter().map(|flow| flow.src.0));
         columns.add("flow_dst", flows.iter().map(|flow| flow.dst.0));
         columns.add("flow_service", flows.iter().map(|flow| flow.service));
-        // The links by which data and ACKs come to the watched port's switch; -1 if they do not, or
-        // nobody knows.
+        // Links by which data and ACKs reach the watched port's switch; -1 if they do not, or if
+        // that is unknown.
         for (name, way) in [("flow_via", Way::There), ("flow_back_via", Way::Back)] {
             columns.add(name, self.vias(way));
         }
     }
 
-    /// For each flow the link that its packets take before the watched one.
+    /// For each flow the link before the watched one.
     fn vias(&self, way: Way) -> Vec<i32> {
         let setup = &self.built.setup;
         let Ok(routes) = setup.routes() else {
@@ -316,7 +313,7 @@ impl Seen<'_> {
         };
         let via = |number: u32| {
             let flow = &setup.flows[number as usize];
-            // A connection that is used again goes where its first flow went.
+            // A reused connection takes the path of its first flow.
             let is_certain =
                 setup.opening != Opening::Persistent || routes.choices(flow.src, flow.dst) == 1;
             let path = setup.path(&routes, number, way).ok().filter(|_| is_certain)?;
@@ -336,8 +333,7 @@ impl Seen<'_> {
             let threshold = samples.map(|sample| sample.threshold.map_or(f32::NAN, narrow));
             columns.add(&name("threshold"), threshold);
         }
-        // The part of the time that each link was busy since the sample before, one link after the
-        // other.
+        // Utilization of each link since the sample before, link by link.
         let links = &self.built.setup.network;
         let loads = series.links.iter().flat_map(|link| {
             let most = real(links.link(link.link).rate.as_bps());
@@ -366,7 +362,7 @@ fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
     columns.add("p_queue", all().map(|packet| packet.queue.0));
     columns.add("p_queue_bytes", all().map(|packet| packet.queue_bytes));
     columns.add("p_port_bytes", all().map(|packet| packet.port_bytes));
-    // 0 is no mark; otherwise the rule's number from 1 on, and 128 more if it came on the way out.
+    // 0: no mark; otherwise the rule's number from 1 on, plus 128 if marked at dequeue.
     let mark = |packet: &ObservedPacket| {
         let of = |mark: tidegate_sim::observe::journal::Mark| {
             1 + mark.rule as u8 + 128 * u8::from(mark.is_late)
@@ -374,14 +370,14 @@ fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
         packet.mark.map_or(0, of)
     };
     columns.add("p_mark", all().map(mark));
-    // 0 still waits, 1 was sent, and a reason's number from 2 on.
+    // 0: still queued, 1: sent, from 2 on: the number of the drop reason.
     let fate = |packet: &ObservedPacket| match packet.fate {
         Fate::Waiting => 0,
         Fate::Sent => 1,
         Fate::Dropped(reason) => 2 + reason as u8,
     };
     columns.add("p_fate", all().map(fate));
-    // 1 for an answer, 2 if it can be marked, 4 if it came marked.
+    // 1: reverse packet, 2: ECN-capable, 4: arrived marked.
     let kind = |packet: &ObservedPacket| {
         u8::from(packet.is_answer)
             + 2 * u8::from(packet.ecn != Ecn::NotEct)
@@ -390,7 +386,7 @@ fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
     columns.add("p_kind", all().map(kind));
 }
 
-/// The window, the estimate and the goodput of a flow; NaN where it has none.
+/// Window, estimate and goodput of a flow; NaN without a value.
 fn add_flow(columns: &mut Columns, number: usize, flow: &FlowSeries, interval: Span) {
     let samples = || flow.samples.iter().map(|sample| sample.sender);
     let window = |sender: Option<SenderSample>| match sender {
@@ -417,7 +413,7 @@ fn bps(rate: Rate) -> f64 {
     real(rate.as_bps())
 }
 
-/// What is drawn needs no more digits.
+/// Drawing needs no more digits.
 #[expect(clippy::cast_precision_loss, reason = "a pixel has fewer digits")]
 fn narrow(number: u32) -> f32 {
     number as f32

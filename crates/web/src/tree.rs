@@ -1,11 +1,11 @@
-//! A scenario's text as a tree of places: where each key and each value stands.
+//! A scenario's text as a tree of keys and values with their spans.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it stands.
+/// A value with its span.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) span: Range<usize>,
@@ -15,28 +15,28 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) enum Value {
     List(Vec<Node>),
-    /// As it would be written without quotes.
+    /// Text of the value without quotes.
     Scalar(String),
-    /// In the order of the text.
+    /// Entries in the order of the text.
     Table(Vec<Entry>),
 }
 
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// With `_` for each `-`, as scenarios read it.
+    /// Key with `_` for each `-`, as scenarios read it.
     pub(crate) key: String,
     pub(crate) key_span: Range<usize>,
     pub(crate) node: Node,
 }
 
 impl Node {
-    /// Reads a text, unless it is no TOML.
+    /// Parses a text. Nothing if it is invalid.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let table = DeTable::parse(text).ok()?;
         Some(Self { span: table.span(), value: Value::Table(entries(table.into_inner())) })
     }
 
-    /// The value at a path of keys and places in lists.
+    /// The value at a path of keys and list indices.
     pub(crate) fn get(&self, path: &[impl AsRef<str>]) -> Option<&Self> {
         let mut node = self;
         for step in path {
@@ -56,7 +56,7 @@ impl Node {
         }
     }
 
-    /// The text of a value that has no parts.
+    /// Text of a scalar.
     pub(crate) fn scalar(&self) -> Option<&str> {
         match &self.value {
             Value::Scalar(text) => Some(text),
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// Its entries, if it is a table.
+    /// Entries of a table.
     pub(crate) fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Table(entries) => entries,
@@ -72,7 +72,7 @@ impl Node {
         }
     }
 
-    /// Its items, if it is a list.
+    /// Items of a list.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.value {
             Value::List(items) => items,
@@ -81,7 +81,7 @@ impl Node {
     }
 }
 
-/// A key as scenarios read it. One with a dot in it is a path, in which nothing is changed.
+/// A key as scenarios read it. A key with a dot is a path and stays unchanged.
 fn normal(key: &str) -> String {
     if key.contains('.') { key.to_owned() } else { key.replace('-', "_") }
 }

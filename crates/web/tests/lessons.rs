@@ -1,4 +1,4 @@
-//! Every lesson shows what it says, with the numbers of the command line.
+//! Every lesson shows its effect, with the numbers of the command line.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 
@@ -12,7 +12,7 @@ use tidegate_sim::run;
 use tidegate_web::answer;
 use tidegate_web::lessons::LESSONS;
 
-/// The header of an answer.
+/// Header of an answer.
 fn asked(request: &Value) -> Value {
     let answer = answer(&request.to_string(), &mut |_| true);
     let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
@@ -23,7 +23,7 @@ fn shown(text: &str, point: usize) -> Value {
     asked(&json!({ "do": "run", "text": text, "point": point }))
 }
 
-/// A column of whole numbers of a run with a port that is watched.
+/// Column of whole numbers of a run with a watched port.
 fn column(text: &str, watch: &str, name: &str) -> Vec<i32> {
     let request = json!({ "do": "run", "text": text, "point": 0, "watch": watch });
     let answer = answer(&request.to_string(), &mut |_| true);
@@ -37,10 +37,9 @@ fn column(text: &str, watch: &str, name: &str) -> Vec<i32> {
     words.iter().map(|word| i32::from_le_bytes(*word)).collect()
 }
 
-/// The links that packets are drawn on before they come to the watched port are those that they
-/// took.
+/// The page draws packets on the links that they really took to the watched port.
 #[test]
-fn packets_come_by_the_links_that_they_took() {
+fn packets_are_drawn_on_their_real_links() {
     let text = r#"name = "fabric"
 [topology]
 kind = "leaf-spine"
@@ -90,7 +89,7 @@ fn number(id: &str, point: usize, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{id}: no {name} in {header}"))["value"].as_f64().unwrap()
 }
 
-/// The records that the command line makes of a text, by point.
+/// Records of the command line for a text, by point.
 fn records(text: &str) -> Vec<Record> {
     let scenario = Scenario::parse("scenario.toml", text, &[]).unwrap();
     let plan = scenario.plan().unwrap();
@@ -103,7 +102,7 @@ fn records(text: &str) -> Vec<Record> {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_command_line() {
+fn numbers_equal_the_command_line() {
     for lesson in LESSONS {
         for (point, record) in records(lesson.text).iter().enumerate() {
             let header = shown(lesson.text, point);
@@ -124,7 +123,7 @@ fn the_numbers_are_those_of_the_command_line() {
 }
 
 #[test]
-fn a_threshold_too_low_idles_and_one_too_high_waits() {
+fn low_threshold_idles_and_high_threshold_queues() {
     let of = |point, name| number("threshold", point, name);
     assert!(of(0, "utilisation") < 0.85);
     assert!(of(1, "utilisation") > 0.99 && of(2, "utilisation") > 0.99);
@@ -164,7 +163,7 @@ fn diff_ecn_spares_short_flows() {
 }
 
 #[test]
-fn dctcp_without_cwr_starves_and_with_it_takes_most() {
+fn dctcp_starves_without_cwr_and_takes_most_with_it() {
     let goodput = |point, flows: &str| {
         let text =
             lesson("one-sided").replace("flows = \"all\"", &format!("flows = [\"{flows}\"]"));
@@ -178,14 +177,14 @@ fn dctcp_without_cwr_starves_and_with_it_takes_most() {
 }
 
 #[test]
-fn an_incast_collapses_without_marks() {
+fn incast_collapses_without_marks() {
     let of = |point, name| number("incast", point, name);
     assert!(of(0, "drops") > 100.0 && of(0, "timeouts") >= 1.0);
     assert!(of(1, "drops") < 0.5 && of(1, "timeouts") < 0.5);
     assert!(of(1, "fct_mean") < of(0, "fct_mean"));
 }
 
-/// Each is small enough for a phone, and says in its header what the page needs.
+/// Each lesson is small enough for a phone, and its header has everything for the page.
 #[test]
 fn lessons_are_small() {
     for lesson in LESSONS {
@@ -203,7 +202,7 @@ fn lessons_are_small() {
 }
 
 #[test]
-fn bad_requests_are_answered_in_words() {
+fn invalid_requests_are_refused_with_a_reason() {
     let problem = |request: Value| {
         let header = asked(&request);
         let problem = &header["problems"][0];
@@ -229,7 +228,7 @@ fn bad_requests_are_answered_in_words() {
     assert!(problem["help"].as_str().unwrap().contains("host_rate"));
 }
 
-/// A port that the scenario does not observe can be watched; the command says so.
+/// A port that the scenario does not observe can be watched; the command names it.
 #[test]
 fn any_port_can_be_watched() {
     let text = lesson("bcc-incast");
@@ -241,9 +240,9 @@ fn any_port_can_be_watched() {
     assert!(other["packets"].as_u64().unwrap() > 1_000);
 }
 
-/// A port that the network has no longer is as if none had been named.
+/// A port that no longer exists is ignored.
 #[test]
-fn a_watched_port_may_be_gone() {
+fn watched_port_may_be_gone() {
     let text = lesson("incast");
     let gone = json!({ "do": "run", "text": text, "point": 0, "watch": "switch0>host99" });
     let gone = asked(&gone);
@@ -254,10 +253,10 @@ fn a_watched_port_may_be_gone() {
     }
 }
 
-/// Texts of a scenario that a stranger's link carries, such as comments in a list of flows, end no
-/// quotes of the command.
+/// Texts from a stranger's link, such as comments in a list of flows, cannot break the quoting of
+/// the command.
 #[test]
-fn the_command_is_safe_to_paste() {
+fn command_is_safe_to_paste() {
     let text = r#"name = "list"
 [topology]
 kind = "star"
@@ -276,7 +275,7 @@ flows = "0,0,0,2,1000"
     assert!(!plain["command"].as_str().unwrap().contains(r"\'"));
 }
 
-/// A run that is asked to stop stops, and says so.
+/// A run stops on request and reports it.
 #[test]
 fn a_run_can_be_stopped() {
     let text = lesson("threshold").replace("end = \"30ms\"", "end = \"3s\"");

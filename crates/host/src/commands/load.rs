@@ -60,7 +60,7 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     }
     if arguments.foreground {
         report(&algorithms, arguments, output)?;
-        output.say("loaded until this ends: Ctrl-C");
+        output.say("loaded until Ctrl-C");
         // An error means that the handler is gone, which cannot happen.
         let _ = stopped.recv();
         return Ok(());
@@ -99,7 +99,7 @@ fn algorithms(arguments: &Load) -> Result<Vec<Algorithm>, Error> {
 
 /// Sets a parameter of all algorithms, or of the one named in the key.
 fn set(algorithms: &mut [Algorithm], text: &str) -> Result<(), String> {
-    let (key, value) = text.split_once('=').ok_or("it should be KEY=VALUE")?;
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE")?;
     let (name, field) = match key.split_once('.') {
         Some((name, field)) => (Some(name), field),
         None => (None, key),
@@ -137,7 +137,7 @@ fn report(algorithms: &[Algorithm], arguments: &Load, output: Output) -> Result<
         let parameters = parameters.map(|(name, value)| format!(" {name}={value}"));
         // Writing to a string cannot fail.
         let verb = if report.dry_run { "would load" } else { "loaded" };
-        let pin = report.pin.iter().map(|pin| format!(", kept as {pin}"));
+        let pin = report.pin.iter().map(|pin| format!(", pinned at {pin}"));
         let pin = pin.collect::<String>();
         let _ = writeln!(text, "{verb} {}{pin}:{}", report.name, parameters.collect::<String>());
     }

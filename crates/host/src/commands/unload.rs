@@ -131,7 +131,7 @@ fn line(report: &Report) -> String {
     let Report { name, moved, defaults, to, default, .. } = report;
     let mut text = format!("{verb} {name}");
     if *moved > 0 {
-        let _ = write!(text, "; sockets that go on with {to}: {moved}");
+        let _ = write!(text, "; sockets moved to {to}: {moved}");
     }
     if *defaults > 0 {
         let _ = write!(text, "; namespaces whose default is now {default}: {defaults}");

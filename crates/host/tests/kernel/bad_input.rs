@@ -23,11 +23,11 @@ pub(crate) fn a_bad_name_or_parameter_is_one_sentence_and_exit_2() {
     for (arguments, expected) in [
         (
             vec!["load", "tg_dctpc"],
-            format!("there is no algorithm `tg_dctpc`; did you mean tg_dctcp?\nknown: {known}\n"),
+            format!("no algorithm is named `tg_dctpc`; did you mean tg_dctcp?\nknown: {known}\n"),
         ),
         (
             vec!["load", "tg_dctcp", "cubic"],
-            format!("there is no algorithm `cubic`\nknown: {known}\n"),
+            format!("no algorithm is named `cubic`\nknown: {known}\n"),
         ),
         (
             vec!["load", "tg_dctcp", "--set", "gain=1/10"],
@@ -114,7 +114,7 @@ pub(crate) fn an_unprivileged_user_is_refused() {
         let error = refused(nobody);
         std::fs::remove_file(&copy).unwrap();
         let expected =
-            format!("error: {missing} missing: run this as root, or with these capabilities\n");
+            format!("error: {missing} missing: run as root or with these capabilities\n");
         assert_eq!(error, expected, "{arguments:?}");
     }
     check_nothing_is_left();

@@ -168,7 +168,7 @@ fn refused(name: &str, known: &str) -> ConfigError {
     let allowed = if known.split_whitespace().any(|has| has == name) {
         // Namespaces may only use congestion controls that the machine permits to everybody.
         format!(
-            "what net.ipv4.tcp_allowed_congestion_control has on this machine, where {name} can be added"
+            "a name in net.ipv4.tcp_allowed_congestion_control of this machine; add {name} there"
         )
     } else {
         let hint = match name {
@@ -177,7 +177,7 @@ fn refused(name: &str, known: &str) -> ConfigError {
             "tg_odctcp_rcv" => "\nhint: tidegate host load tg_odctcp_rcv",
             _ => "",
         };
-        format!("what this kernel has: {known}{hint}")
+        format!("one that this kernel has: {known}{hint}")
     };
     ConfigError::out_of_range("congestion control", name, allowed)
 }
@@ -200,7 +200,7 @@ fn check_is_free(name: &str) -> Result<(), Error> {
         return Err(Error::System {
             action: format!("make network namespace {name}"),
             error: io::Error::other(format!(
-                "there is one, and no testbed made it\nhint: `ip netns delete {name}` removes it"
+                "it exists, and no testbed created it\nhint: remove it with `ip netns delete {name}`"
             )),
         });
     }
@@ -263,11 +263,11 @@ mod tests {
     fn a_forbidden_congestion_control_differs_from_a_missing_one() {
         let text = |name| refused(name, "reno bbr cubic").to_string();
         assert!(
-            text("dctcp").contains("what this kernel has: reno bbr cubic\nhint: tidegate host")
+            text("dctcp").contains("one that this kernel has: reno bbr cubic\nhint: tidegate host")
         );
-        assert!(text("vegas").ends_with("what this kernel has: reno bbr cubic"));
+        assert!(text("vegas").ends_with("one that this kernel has: reno bbr cubic"));
         assert!(text("cubic").contains("net.ipv4.tcp_allowed_congestion_control"));
-        assert!(text("cubic").contains("cubic can be added"));
+        assert!(text("cubic").contains("add cubic there"));
     }
 
     #[test]

@@ -225,13 +225,13 @@ pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
     };
     let found = error(&["lo"]);
     assert!(found.starts_with("interface = lo is out of range"), "{found}");
-    assert!(error(&["lo", "lo"]).contains("not another port's"));
+    assert!(error(&["lo", "lo"]).contains("no other port uses"));
     // None of several interfaces is changed, nor the same one under another name.
     let commands = "link add one type veth peer two\nlink property add dev one altname uno\n";
     namespace.ip_batch(commands).unwrap();
     assert!(error(&["one", "two", "lo"]).starts_with("interface = lo"));
     assert!(error(&["one", "two", "gone"]).contains("find interface gone"));
-    assert!(error(&["one", "uno"]).contains("not another port's"));
+    assert!(error(&["one", "uno"]).contains("no other port uses"));
     let shown = namespace.ip("link show one").unwrap();
     assert!(shown.contains("mtu 1500"), "{shown}");
 }

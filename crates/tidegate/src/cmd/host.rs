@@ -1,4 +1,5 @@
-//! `tidegate host`: runs the program `tidegate-host`, which needs more to build than this one.
+//! `tidegate host`: runs the program `tidegate-host`, which needs more tools to build than this
+//! one.
 
 use std::ffi::OsString;
 #[cfg(target_os = "linux")]
@@ -9,8 +10,8 @@ use crate::output::{Error, ExitStatus};
 #[cfg(target_os = "linux")]
 const PROGRAM: &str = "tidegate-host";
 
-/// Replaces this process with `tidegate-host` and the same arguments. They are parsed before, so that
-/// mistakes in them are reported even where `tidegate-host` is missing.
+/// Replaces this process with `tidegate-host` and the same arguments. They are parsed first, so
+/// that errors in them are reported even without `tidegate-host`.
 #[cfg(target_os = "linux")]
 pub(crate) fn host(words: &[OsString]) -> Result<ExitStatus, Error> {
     match become_program(words.get(2..).unwrap_or_default()) {

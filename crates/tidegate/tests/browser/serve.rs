@@ -1,4 +1,4 @@
-//! The pages worked as a reader would.
+//! Tests of the pages, used like a reader.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::server::{Room, sweep};
 const WIDE: (u32, u32) = (1280, 1000);
 const PHONE: (u32, u32) = (390, 844);
 
-/// Nothing went wrong that a console would show, or the page itself.
+/// Neither the console nor the page reports an error.
 fn is_well(room: &Room, page: &Page<'_>) {
     assert_eq!(page.text("document.body.dataset.error ?? ''"), "");
     assert_eq!(room.browser.faults(), [""; 0]);
@@ -25,7 +25,7 @@ fn press(page: &Page<'_>, id: &str) {
     page.value(&format!("document.getElementById('{id}').click()"));
 }
 
-/// Opens the page on which studies are started, with a text in it.
+/// Opens the page that starts studies, with a text in it.
 fn to_start<'a>(room: &'a Room, address: &str, text: &str) -> Page<'a> {
     let page = room.browser.open(&format!("{address}start/"), WIDE);
     page.wait("document.getElementById('text')?.value.includes('[topology]')");
@@ -46,12 +46,12 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
     page.wait("document.getElementById('answer').textContent.includes('20 runs')");
     press(&page, "go");
     page.wait("location.pathname === '/results/star/'");
-    // Somebody else looks too.
+    // A second reader follows.
     let other = room.browser.open(&format!("{}results/star/", server.address), WIDE);
     for page in [&page, &other] {
         page.wait("document.getElementById('bar')?.value >= 2 && document.querySelector('#glance table') !== null");
     }
-    // Only one at a time.
+    // One study at a time.
     let third = to_start(&room, &server.address, &text);
     press(&third, "go");
     third.wait("document.getElementById('answer').textContent.includes('wait for it, or stop it')");
@@ -64,14 +64,12 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
         let finished = finished.as_u64().unwrap();
         assert!((2..20).contains(&finished), "{finished} runs");
         assert_eq!(shown(page, "state"), format!("{finished} of 20 runs finished"));
-        page.wait(
-            "document.getElementById('said').textContent.includes('what is finished is kept')",
-        );
+        page.wait("document.getElementById('said').textContent.includes('finished runs are kept')");
     }
     page.picture(&room.picture("stopped"));
     let kept = fs::read_dir(room.path.join("tidegate-results/star/runs")).unwrap();
     assert!(kept.count() >= 2);
-    // Either can go on with it.
+    // Either page can resume it.
     press(&other, "resume");
     page.wait("document.getElementById('bar').value >= 14 && document.querySelectorAll('#glance tbody tr').length > 1");
     page.picture(&room.picture("followed"));
@@ -82,7 +80,7 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
         is_well(&room, page);
     }
     page.picture(&room.picture("done"));
-    // To the byte what the command line leaves.
+    // Byte for byte as from the command line.
     room.run("run tidegate-results/star.toml --quiet --out own");
     let (page, own) = (room.results("tidegate-results/star"), room.results("own"));
     let names = |all: &[(_, Vec<u8>)]| {
@@ -92,14 +90,14 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
     assert!(page == own, "the bytes of some file differ");
 }
 
-pub(super) fn what_the_command_line_runs_is_followed() {
+pub(super) fn runs_of_the_command_line_are_followed() {
     let room = Room::new("elsewhere");
     room.write("star.toml", &sweep("star", 4, 1_500));
     let server = room.serve("");
     let command = "run star.toml --quiet --jobs 1 --out tidegate-results/mine";
     let mut process = room.command(command).spawn().unwrap();
     let page = room.browser.open(&server.address, WIDE);
-    // It is there once its folder is.
+    // The page exists once its folder does.
     page.wait(
         "(async () => { const page = await (await fetch('/')).text(); \
          if (page.includes('results/mine/')) { location.href = '/results/mine/'; return true; } return false; })()",
@@ -109,13 +107,13 @@ pub(super) fn what_the_command_line_runs_is_followed() {
     assert_eq!(page.value("document.getElementById('resume').hidden"), true);
     let asked = "fetch('stop', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).then(answer => answer.text())";
     let answer = page.text(asked);
-    assert!(answer.contains("stop it where it was"), "{answer}");
+    assert!(answer.contains("started elsewhere"), "{answer}");
     let answer = page.text(&asked.replace("stop'", "resume'"));
-    assert!(answer.contains("being run already"), "{answer}");
+    assert!(answer.contains("already running"), "{answer}");
     assert!(process.wait().unwrap().success());
     page.wait("document.body.dataset.state === 'done'");
     assert_eq!(shown(&page, "state"), "8 of 8 runs finished");
-    // What is missing of it is run here, from what its manifest says.
+    // The missing runs are run here, from the manifest.
     let runs = room.path.join("tidegate-results/mine/runs");
     let first = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
     let read = || {
@@ -133,17 +131,17 @@ pub(super) fn what_the_command_line_runs_is_followed() {
     is_well(&room, &page);
 }
 
-pub(super) fn mistakes_are_answered_in_words() {
+pub(super) fn errors_are_shown_on_the_page() {
     let room = Room::new("wrong");
     let server = room.serve(" --most-runs 10");
     let text = sweep("star", 2, 100);
     for (text, words) in [
         (text.replace("hosts = 4", "host = 4"), "hosts"),
-        (text.replace("runs = 2", "runs = 6"), "12 runs are more than the 10"),
+        (text.replace("runs = 2", "runs = 6"), "12 runs are more than the limit of 10"),
         (text.replace("name = \"star\"", "include = \"/etc/passwd\""), "include"),
         ("name = ".to_owned(), "line 1"),
         (String::new(), "traffic"),
-        ("# \n".repeat(100_000), "too long"),
+        ("# \n".repeat(100_000), "longer than 256 KiB"),
     ] {
         let page = to_start(&room, &server.address, &text);
         press(&page, "go");
@@ -152,11 +150,11 @@ pub(super) fn mistakes_are_answered_in_words() {
         let said = shown(&page, "answer");
         assert!(said.contains(words), "{words}: {said}");
     }
-    // A browser says itself that an answer was no good.
+    // The browser itself reports the refused request.
     let faults = room.browser.faults();
     assert!(faults.iter().all(|fault| fault.contains("413")), "{faults:?}");
     assert!(!room.path.join("tidegate-results/star").exists());
-    // A folder that is half-written, and one that is none any more.
+    // A folder that is half-written, and one that is damaged later.
     room.write("star.toml", &text);
     room.run("run star.toml --quiet --out tidegate-results/half");
     let page = room.browser.open(&format!("{}results/half/", server.address), WIDE);
@@ -176,7 +174,7 @@ pub(super) fn mistakes_are_answered_in_words() {
     assert!(answer.contains("--read-only"), "{answer}");
 }
 
-pub(super) fn results_are_found_compared_and_shut_in() {
+pub(super) fn results_are_filtered_compared_and_sandboxed() {
     let room = Room::new("results");
     room.write("star.toml", &sweep("star", 2, 100));
     for name in ["one", "two"] {
@@ -191,7 +189,7 @@ pub(super) fn results_are_found_compared_and_shut_in() {
     page.value("(() => { const filter = document.getElementById('filter'); filter.value = ''; filter.dispatchEvent(new Event('input')); })()");
     page.picture(&room.picture("index"));
     page.value("(() => { for (const box of document.querySelectorAll('[name=with]')) box.click(); document.querySelector('form button').click(); })()");
-    // The charts are drawn by the script of reports, which is the only one that may run.
+    // The report's own script draws the charts; no other may run.
     page.wait(
         "location.pathname === '/compare' && document.querySelectorAll('figure svg').length > 3",
     );
@@ -203,7 +201,7 @@ pub(super) fn results_are_found_compared_and_shut_in() {
     assert_eq!(report.text("origin"), "null");
     report.picture(&room.picture("report"));
     is_well(&room, &report);
-    // Whatever else stands in a page of results does nothing.
+    // Other scripts in a page of results do nothing.
     let gallery = room.path.join("tidegate-results/figures");
     fs::create_dir_all(&gallery).unwrap();
     fs::write(gallery.join("reproduction.json"), "{}").unwrap();
@@ -240,7 +238,7 @@ pub(super) fn networks_are_planned() {
     is_well(&room, &page);
 }
 
-pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
+pub(super) fn pages_fit_a_phone_and_are_accessible() {
     let room = Room::new("barriers");
     room.write("star.toml", &sweep("star", 2, 100));
     room.run("run star.toml --quiet --out tidegate-results/star");
@@ -266,7 +264,7 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
     }
 }
 
-pub(super) fn the_playground_of_every_build_simulates_here() {
+pub(super) fn playground_of_every_build_simulates_on_the_server() {
     let room = Room::new("simulate");
     let server = room.serve("");
     let page = room.browser.open(&format!("{}playground/#lesson=incast", server.address), WIDE);
@@ -286,7 +284,7 @@ pub(super) fn the_playground_of_every_build_simulates_here() {
         "[...document.querySelectorAll('.lane details code')].map(code => code.textContent)";
     assert_eq!(page.value(shown), json!(fingerprints));
     page.picture(&room.picture("here"));
-    // A text that changes while a run goes on ends the run.
+    // Changing the text during a run ends the run.
     let write = |text: &str| {
         let text = json!(text);
         page.value(&format!(
@@ -302,7 +300,7 @@ pub(super) fn the_playground_of_every_build_simulates_here() {
     // The older run may be shown first.
     page.wait(&format!("JSON.stringify({shown}) === JSON.stringify({})", json!(fingerprints)));
     page.wait(is_ready);
-    // Its links say how far they reach, and there is a way back.
+    // The link states its reach, and there is a way back.
     press(&page, "share");
     page.wait("document.getElementById('shared').textContent.includes('on this computer only')");
     press(&page, "results");

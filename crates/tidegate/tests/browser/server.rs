@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use tidegate_harness::browser::Browser;
 use tidegate_harness::folder::files;
 
-/// A folder of a test, with a browser.
+/// Folder of a test, with a browser.
 pub(super) struct Room {
     pub(super) path: PathBuf,
     pub(super) browser: Browser,
@@ -27,7 +27,7 @@ impl Drop for Server {
     }
 }
 
-/// Two points with some seeds each, which take a while: so many flows.
+/// Two points with some seeds, and enough flows to take a while.
 pub(super) fn sweep(name: &str, seeds: u32, flows: u32) -> String {
     format!(
         r#"name = "{name}"
@@ -72,7 +72,7 @@ impl Room {
         fs::write(self.path.join(name), text).unwrap();
     }
 
-    /// The program in this folder, with words cut at spaces.
+    /// The program in this folder, with arguments separated by spaces.
     pub(super) fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
         command
@@ -98,12 +98,12 @@ impl Room {
         Server { process, address: address.trim().to_owned() }
     }
 
-    /// All files of a results folder but the log, whose times differ.
+    /// All files of a results folder except the log, whose times differ.
     pub(super) fn results(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
         files(&self.path.join(folder), "log.jsonl")
     }
 
-    /// A place for a picture to be looked at.
+    /// Path of a screenshot for visual checks.
     pub(super) fn picture(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.png"))
     }

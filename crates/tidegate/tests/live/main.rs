@@ -1,7 +1,7 @@
-//! The commands about real packets, as a user calls them: real namespaces, real frames.
+//! The commands for real packets, as users call them: real namespaces, real frames.
 //!
 //! Needs root, and `ip` of the package iproute2. Without the privilege each test is reported as
-//! skipped, by name; if anything else is in the way, it fails.
+//! skipped, by name; any other obstacle fails it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,18 +18,18 @@ use tidegate_live::Error;
 use tidegate_live::namespace::Namespace;
 
 const TESTS: &[suite::Test] = tests![
-    switch::a_switch_whose_results_nobody_reads_ends_nevertheless,
-    switch::a_switch_without_privilege_says_which_is_missing,
-    switch::neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch,
-    switch::root_that_can_become_nobody_else_runs_without_capabilities,
-    switch::the_switch_runs_reloads_is_seen_and_ends,
-    switch::what_a_switch_keeps_can_be_chosen,
+    switch::switch_ends_even_if_its_results_are_not_read,
+    switch::switch_names_the_missing_privilege,
+    switch::pipe_as_a_file_and_unread_messages_do_not_stop_the_switch,
+    switch::root_that_cannot_change_its_user_runs_without_capabilities,
+    switch::switch_runs_reloads_is_monitored_and_ends,
+    switch::privileges_of_a_switch_can_be_chosen,
     testbed::a_scenario_runs_on_real_packets_and_leaves_a_report,
-    testbed::a_testbed_comes_up_is_found_again_and_goes_down,
-    testbed::a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing,
-    testbed::a_twin_compares_both_worlds,
-    testbed::nothing_of_others_is_removed_when_a_testbed_comes_up,
-    testbed::what_a_testbed_cannot_do_is_refused_with_a_hint,
+    testbed::testbed_starts_is_found_again_and_is_removed,
+    testbed::interrupted_start_of_a_testbed_leaves_nothing,
+    testbed::twin_compares_live_and_simulated,
+    testbed::starting_a_testbed_removes_nothing_foreign,
+    testbed::unsupported_scenarios_are_refused_with_a_hint,
 ];
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn signal(name: &str, process: u32) {
     assert!(status.unwrap().success());
 }
 
-/// Sends a packet from one namespace to an address in another until one arrives.
+/// Sends packets from one namespace to an address in another until one arrives.
 fn reaches(from: &Namespace, to: &Namespace, address: &str) -> bool {
     let receiver = to.run(|| UdpSocket::bind((address, 9))).unwrap().unwrap();
     let timeout = Duration::from_millis(200);
@@ -85,7 +85,7 @@ impl Folder {
         Self::below(env!("CARGO_TARGET_TMPDIR").as_ref(), name)
     }
 
-    /// One that other users can look into, too.
+    /// A folder that other users can read.
     fn for_everybody(name: &str) -> Self {
         Self::below(&std::env::temp_dir(), name)
     }

@@ -13,7 +13,7 @@ const FILE: &str = "[switch]\nmarking = { kind = \"tcn\", threshold = \"256us\" 
     [[port]]\ninterface = \"port0\"\nrate = \"100Mbps\"\n\
     [[port]]\ninterface = \"port1\"\nrate = \"100Mbps\"\n";
 
-pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
+pub(crate) fn switch_runs_reloads_is_monitored_and_ends() {
     let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, number) in [(&left, 0), (&right, 1)] {
         host.connect("host", &middle, &format!("port{number}")).unwrap();
@@ -39,7 +39,7 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     }
 
     assert_confined(switch.id());
-    // An interface that is made again is taken up by who it is now.
+    // An interface that is created again is taken up by the switch's new user.
     left.ip("link delete host").unwrap();
     left.connect("host", &middle, "port0").unwrap();
     left.ip("address add 10.0.0.1/24 dev host").unwrap();
@@ -60,11 +60,11 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     folder.file("switch.toml", &FILE.replace("100Mbps", "200Mbps"));
     hang_up();
     let line = next();
-    assert!(line.starts_with("warning: nothing has changed: rate = "), "{line}");
+    assert!(line.starts_with("warning: reload refused: rate = "), "{line}");
     assert!(line.contains("only `marking` can change"), "{line}");
     folder.file("switch.toml", "[switch\n");
     hang_up();
-    assert!(next().starts_with("warning: nothing has changed: "));
+    assert!(next().starts_with("warning: reload refused: "));
 
     tidegate_live::ask_to_end(switch.id()).unwrap();
     assert!(switch.wait().unwrap().success());
@@ -75,8 +75,8 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     assert!(sent >= 3, "{counters}");
 }
 
-/// Asserts that no thread of a process that root started is root's or can do what a switch need
-/// not.
+/// Asserts that no thread of a process started by root is root's or has privileges beyond a
+/// switch's needs.
 pub(crate) fn assert_confined(process: u32) {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let mut count = 0;
@@ -84,7 +84,7 @@ pub(crate) fn assert_confined(process: u32) {
         let thread = thread.unwrap().path();
         let read = |name: &str| std::fs::read_to_string(thread.join(name)).unwrap();
         if !thread.ends_with(process.to_string()) {
-            // Only the thread that forwards has precedence.
+            // Only the thread that forwards has a raised priority.
             assert_eq!(nice(&read("stat")), Some("0"), "{}", read("comm"));
         }
         let status = read("status");
@@ -111,19 +111,19 @@ pub(crate) fn assert_confined(process: u32) {
     assert!(!is_dumpable(process));
 }
 
-/// The weight of a thread in the form of `/proc/PID/stat`: the 17th field behind its name.
+/// Nice value in the form of `/proc/PID/stat`: the 17th field behind the name.
 fn nice(stat: &str) -> Option<&str> {
     stat.rsplit_once(") ")?.1.split(' ').nth(16)
 }
 
-/// Whether a crash of a process that is not root's may write its memory: what is in `/proc` of one
-/// that must not is root's.
+/// Whether a crash of an unprivileged process may write its memory: if not, its files in `/proc`
+/// belong to root.
 fn is_dumpable(process: u32) -> bool {
     let found = std::fs::metadata(format!("/proc/{process}/status")).unwrap();
     std::os::unix::fs::MetadataExt::uid(&found) != 0
 }
 
-pub(crate) fn what_a_switch_keeps_can_be_chosen() {
+pub(crate) fn privileges_of_a_switch_can_be_chosen() {
     let [left, middle] = [(); 2].map(|()| Namespace::new().unwrap());
     left.connect("host", &middle, "port0").unwrap();
     let folder = Folder::new("chosen");
@@ -139,7 +139,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     let output = run(&["--listen", "127.0.0.1:4000"]);
     assert!(output.status.success(), "{}", talk(&output));
     let said = talk(&output);
-    assert!(said.contains("cannot be read again by `kill -HUP`"), "{said}");
+    assert!(said.contains("`kill -HUP` cannot reload"), "{said}");
     assert!(!said.contains("no password"), "{said}");
     let output = run(&["--user", "root", "--no-filter", "--core-dumps", "--silent"]);
     assert!(output.status.success(), "{}", talk(&output));
@@ -158,7 +158,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     assert!(talk(&output).contains("there is no password"), "{}", talk(&output));
 }
 
-/// A pipe that takes nothing more as long as nobody reads.
+/// A full pipe without a reader.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let flags = fcntl_getfl(&writer).unwrap();
@@ -168,8 +168,8 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// A pipe has no end as long as somebody may write to it.
-pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch() {
+/// A pipe has no end as long as it has a writer.
+pub(crate) fn pipe_as_a_file_and_unread_messages_do_not_stop_the_switch() {
     let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, number) in [(&left, 0), (&right, 1)] {
         host.connect("host", &middle, &format!("port{number}")).unwrap();
@@ -197,7 +197,7 @@ pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch()
     drop(unread);
 }
 
-pub(crate) fn a_switch_whose_results_nobody_reads_ends_nevertheless() {
+pub(crate) fn switch_ends_even_if_its_results_are_not_read() {
     let namespace = Namespace::new().unwrap();
     namespace.ip("link add port0 type veth peer port1").unwrap();
     let folder = Folder::new("unread");
@@ -208,19 +208,19 @@ pub(crate) fn a_switch_whose_results_nobody_reads_ends_nevertheless() {
         let both = full.try_clone().unwrap();
         command.stdout(full).stderr(both).status()
     });
-    // What it has done is lost, which it says as far as it can.
+    // Its counters are lost, which the exit status reports.
     assert_eq!(ended.unwrap().unwrap().code(), Some(1));
     drop(unread);
 }
 
-/// What runs a program with the capabilities that the documentation names.
+/// Runs a program with the documented capabilities.
 fn with_two_capabilities() -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set", "-all,+net_raw,+net_admin"]);
     command
 }
 
-/// Why a program cannot be run so here, if it cannot.
+/// Why a program cannot be run in this way, if it cannot.
 pub(crate) fn obstacle() -> Option<String> {
     let tried = with_two_capabilities().arg("true").status();
     let works = tried.is_ok_and(|status| status.success());
@@ -228,7 +228,7 @@ pub(crate) fn obstacle() -> Option<String> {
 }
 
 /// As in a container.
-pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
+pub(crate) fn root_that_cannot_change_its_user_runs_without_capabilities() {
     let namespace = Namespace::new().unwrap();
     namespace.ip("link add port0 type veth peer port1").unwrap();
     let folder = Folder::new("container");
@@ -255,7 +255,7 @@ pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
     assert_eq!((code, said.contains("stays root")), (Some(0), false), "{said}");
 }
 
-/// A process that ends with the test, however that ends.
+/// A process that ends with the test, in any way.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -266,11 +266,12 @@ impl Drop for Ended {
     }
 }
 
-pub(crate) fn a_switch_without_privilege_says_which_is_missing() {
+pub(crate) fn switch_names_the_missing_privilege() {
     let folder = Folder::for_everybody("privilege");
     let file = folder.file("switch.toml", FILE);
     let program = folder.0.join("tidegate");
-    // By another process: what this one writes, a test beside may have open when it is run.
+    // By another process: a file that this one writes may be open in a concurrent test when it is
+    // executed.
     let cp = Command::new("cp")
         .args([env!("CARGO_BIN_EXE_tidegate").as_ref(), program.as_path()])
         .status();

@@ -49,12 +49,12 @@ pub(crate) fn a_scenario_runs_on_real_packets_and_leaves_a_report() {
     assert!(Path::new(printed["report"].as_str().unwrap()).exists());
     let manifest = std::fs::read_to_string(folder.0.join("results/manifest.json")).unwrap();
     assert!(manifest.contains("--on live"), "{manifest}");
-    // The page can be made again from what is on disk.
+    // The report can be rendered again from the files.
     let output = tidegate(&["report", &results]).output().unwrap();
     assert!(output.status.success(), "{}", talk(&output));
 }
 
-pub(crate) fn a_twin_compares_both_worlds() {
+pub(crate) fn twin_compares_live_and_simulated() {
     let folder = Folder::new("twin");
     let file = folder.file("small.toml", SCENARIO);
     let output = tidegate(&["testbed", "twin", &file, "--json"]).output().unwrap();
@@ -76,7 +76,7 @@ pub(crate) fn a_twin_compares_both_worlds() {
     }
 }
 
-pub(crate) fn what_a_testbed_cannot_do_is_refused_with_a_hint() {
+pub(crate) fn unsupported_scenarios_are_refused_with_a_hint() {
     let folder = Folder::new("refused");
     let file = folder.file("small.toml", SCENARIO);
     for (change, expected) in [
@@ -84,7 +84,7 @@ pub(crate) fn what_a_testbed_cannot_do_is_refused_with_a_hint() {
         ("topology.host_rate=10Gbps", "only cables up to 1Gbps"),
         ("transport.mss=1448", "only 1460"),
     ] {
-        // Of another topology there is nothing of the same name to observe.
+        // Another topology has no ports of these names to observe.
         let arguments = ["testbed", "twin", &file, "--set", change, "--set", "observe={}"];
         let output = tidegate(&arguments).output();
         let output = output.unwrap();
@@ -95,12 +95,12 @@ pub(crate) fn what_a_testbed_cannot_do_is_refused_with_a_hint() {
     }
 }
 
-/// Why there can be no testbed with names: somebody's is up, which is none of ours.
+/// Why a named testbed cannot be created: another one is up.
 pub(crate) fn obstacle() -> Option<String> {
     is_taken().then(|| "a testbed is up on this machine".to_owned())
 }
 
-/// Removes a testbed, also if the test fails.
+/// Removes a testbed, even if the test fails.
 struct Down;
 
 impl Drop for Down {
@@ -115,7 +115,7 @@ fn is_taken() -> bool {
     names.any(|name| name.starts_with("tidegate-host") || name == "tidegate-switch")
 }
 
-/// A namespace of somebody else, with a name like ours.
+/// A foreign namespace with a testbed's name.
 struct Foreign(&'static str);
 
 impl Foreign {
@@ -131,7 +131,7 @@ impl Drop for Foreign {
     }
 }
 
-pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
+pub(crate) fn starting_a_testbed_removes_nothing_foreign() {
     let _down = Down;
     let folder = Folder::new("others");
     let file = folder.file("small.toml", SCENARIO);
@@ -140,25 +140,25 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
         words.extend(arguments);
         tidegate(&words).output().unwrap()
     };
-    // Another switch that answers where a testbed's would is not taken for it.
+    // Another switch at the testbed's address is not mistaken for it.
     let other = std::net::TcpListener::bind("127.0.0.1:9755").unwrap();
     let output = up(&[]);
     assert_eq!(output.status.code(), Some(2));
     let said = talk(&output);
-    assert!(said.contains("hint: another switch may be there"), "{said}");
+    assert!(said.contains("hint: another switch may use it"), "{said}");
     assert!(!is_taken());
     drop(other);
-    // Nor is a file read that can be read once only.
+    // A file that can be read only once is refused.
     let output = tidegate(&["testbed", "up", "-"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("a file that can be read twice"), "{}", talk(&output));
+    assert!(talk(&output).contains("a testbed needs a regular file"), "{}", talk(&output));
     let mine = Foreign::new("tidegate-mine");
-    // One that is in the way is named, and stays.
+    // An obstacle is named and not touched.
     let host = Foreign::new("tidegate-host1");
     let output = up(&[]);
     assert_eq!(output.status.code(), Some(2));
     let said = talk(&output);
-    assert!(said.contains("tidegate-host1: there is one, and no testbed made it"), "{said}");
+    assert!(said.contains("tidegate-host1: it exists, and no testbed created it"), "{said}");
     assert!(Namespace::open("tidegate-host0").is_err(), "all or nothing");
     assert!(Namespace::open(host.0).is_ok());
     drop(host);
@@ -168,10 +168,10 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
     let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
     let first = printed["process"].as_u64().unwrap();
     super::switch::assert_confined(first as u32);
-    // One that is up is not ended without being asked.
+    // A running testbed is stopped only on request.
     let output = up(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("a testbed is up\nhint: "), "{}", talk(&output));
+    assert!(talk(&output).contains("a testbed is already up\nhint: "), "{}", talk(&output));
     let path = format!("/proc/{first}/comm");
     assert!(Path::new(&path).exists() && is_taken());
     let output = up(&["--replace"]);
@@ -182,10 +182,10 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
     assert!(Namespace::open(mine.0).is_ok(), "it is none of ours");
 }
 
-pub(crate) fn a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing() {
+pub(crate) fn interrupted_start_of_a_testbed_leaves_nothing() {
     let _down = Down;
     let folder = Folder::new("interrupted");
-    // Enough hosts that it takes a while.
+    // Enough hosts to take a while.
     let file = folder.file("large.toml", &SCENARIO.replace("hosts = 3", "hosts = 40"));
     let arguments = ["testbed", "up", &file];
     let start = || tidegate(&arguments).stderr(Stdio::null()).spawn();
@@ -197,7 +197,7 @@ pub(crate) fn a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing() {
     tidegate_live::ask_to_end(rising.id()).unwrap();
     assert_eq!(rising.wait().unwrap().code(), Some(2));
     assert!(!is_taken());
-    // One that has no time to clear up leaves only what the next one knows.
+    // A killed `up` leaves only namespaces that the next one recognises.
     let mut rising = start().unwrap();
     while !is_taken() {
         std::thread::yield_now();
@@ -209,7 +209,7 @@ pub(crate) fn a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing() {
     assert!(!is_taken());
 }
 
-pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
+pub(crate) fn testbed_starts_is_found_again_and_is_removed() {
     let _down = Down;
     let folder = Folder::new("up");
     let file = folder.file("small.toml", SCENARIO);
@@ -222,13 +222,13 @@ pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
     assert!(reaches(&first.unwrap(), &last.unwrap(), "10.77.0.3"));
     let view = tidegate(&["live", "top", "--count", "1"]).output().unwrap();
     assert!(out(&view).contains("3 ports"), "{}", talk(&view));
-    // As after a crash: the switch is gone, its hosts are not.
+    // As after a crash: the switch is gone, its hosts remain.
     signal("KILL", printed["process"].as_u64().unwrap() as u32);
     assert!(is_taken());
-    // The next one clears up and comes up; then all goes.
+    // The next `up` removes them; then `down` removes everything.
     let output = up();
     assert!(output.status.success(), "{}", talk(&output));
-    assert!(talk(&output).contains("removed what a testbed left"), "{}", talk(&output));
+    assert!(talk(&output).contains("removed leftovers of a testbed"), "{}", talk(&output));
     let output = tidegate(&["testbed", "down"]).output().unwrap();
     assert!(output.status.success(), "{}", talk(&output));
     assert!(!is_taken());

@@ -1,4 +1,4 @@
-//! The page worked as a reader would.
+//! Tests of the page, used like a reader.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::server;
 
 const WIDE: (u32, u32) = (1280, 1000);
 
-/// What the lanes show: for each its fingerprint and its numbers.
+/// Fingerprint and numbers of each lane.
 const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
     fingerprint: lane.querySelector('details code').textContent, \
     numbers: Object.fromEntries([...lane.querySelectorAll('dd')].map(dd => [dd.dataset.name, Number(dd.dataset.value)])) }))";
@@ -22,20 +22,20 @@ fn begun(name: &str) -> (Browser, String) {
     (Browser::begun(&folder), server::begun(&Need::Playground.path()))
 }
 
-/// Waits until the pictures of a scenario are there.
+/// Waits for the charts of a scenario.
 fn is_ready(page: &Page<'_>) {
     page.wait(
         "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined",
     );
 }
 
-/// Nothing went wrong that a console would show, or the page itself.
+/// Neither the console nor the page reports an error.
 fn is_well(browser: &Browser, page: &Page<'_>) {
     assert_eq!(page.text("document.body.dataset.error ?? ''"), "");
     assert_eq!(browser.faults(), [""; 0]);
 }
 
-/// The same as [`SHOWN`], natively.
+/// Native results in the form of [`SHOWN`].
 fn native(text: &str, points: usize) -> Value {
     let lanes = (0..points).map(|point| {
         let request = json!({ "do": "run", "text": text, "point": point });
@@ -83,7 +83,7 @@ pub(super) fn every_lesson_has_the_numbers_of_the_native_run() {
         let lanes = native(lesson.text, 2);
         assert_same(&page.value(SHOWN), &lanes, lesson.id);
         assert_eq!(page.text("document.getElementById('lesson-words').textContent"), lesson.words);
-        // In the middle of it, for looking at.
+        // A screenshot in the middle of the run.
         page.value("(() => { const scrub = document.getElementById('scrub'); scrub.value = 5500; scrub.dispatchEvent(new Event('input')); })()");
         page.wait("document.getElementById('play').getAttribute('aria-label') === 'Play'");
         page.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
@@ -92,7 +92,7 @@ pub(super) fn every_lesson_has_the_numbers_of_the_native_run() {
     }
 }
 
-/// Puts a text into the editor as typing would.
+/// Writes a text into the editor like typing.
 fn write(page: &Page<'_>, text: &str) {
     let text = json!(text);
     page.value(&format!(
@@ -101,7 +101,7 @@ fn write(page: &Page<'_>, text: &str) {
     ));
 }
 
-pub(super) fn a_wrong_key_is_shown_at_its_place() {
+pub(super) fn error_is_shown_at_its_location() {
     let (browser, address) = begun("wrong");
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
@@ -111,11 +111,11 @@ pub(super) fn a_wrong_key_is_shown_at_its_place() {
     assert_eq!(page.text("document.querySelector('#paint .wrong').textContent"), "host_rat");
     let said = page.text("document.getElementById('problems').textContent");
     assert!(said.contains("line 8, column 1") && said.contains("host_rate"), "{said}");
-    // The place is one click away.
+    // One click selects the location.
     page.value("document.querySelector('#problems button').click()");
     let chosen = "(field => field.value.slice(field.selectionStart, field.selectionEnd))(document.getElementById('text'))";
     assert_eq!(page.text(chosen), "host_rat");
-    // Not even TOML.
+    // Invalid TOML.
     write(&page, "name = ");
     page.wait("document.body.dataset.state === 'wrong'");
     write(&page, text);
@@ -124,7 +124,7 @@ pub(super) fn a_wrong_key_is_shown_at_its_place() {
     is_well(&browser, &page);
 }
 
-pub(super) fn words_are_offered_and_taken() {
+pub(super) fn completions_are_offered_and_inserted() {
     let (browser, address) = begun("words");
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
@@ -137,8 +137,8 @@ pub(super) fn words_are_offered_and_taken() {
     is_well(&browser, &page);
 }
 
-/// On a slow machine the text is described before its words are there.
-pub(super) fn words_come_however_late() {
+/// On a slow machine the text is described before its completions arrive.
+pub(super) fn completions_arrive_even_if_late() {
     let (browser, address) = begun("late");
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
@@ -155,7 +155,7 @@ pub(super) fn words_come_however_late() {
     is_well(&browser, &page);
 }
 
-pub(super) fn arrow_keys_move_a_slider_by_what_can_be_seen() {
+pub(super) fn arrow_keys_move_a_slider_visibly() {
     let (browser, address) = begun("arrows");
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
@@ -177,7 +177,7 @@ pub(super) fn arrow_keys_move_a_slider_by_what_can_be_seen() {
     assert_eq!(press("ArrowRight"), both("3pkts", "3 packets"));
     assert_eq!(press("ArrowUp"), both("4pkts", "4 packets"));
     assert_eq!(press("ArrowLeft"), both("3pkts", "3 packets"));
-    // A large number goes by a tenth: from 400 packets.
+    // Large numbers change by a tenth: from 400 packets.
     let slider = slider.replace("[data-lane=\"0\"]", "[data-lane=\"1\"]");
     page.value(&format!(
         "(() => {{ const slider = {slider}; slider.focus(); document.body.dataset.state = 'turned'; \
@@ -190,7 +190,7 @@ pub(super) fn arrow_keys_move_a_slider_by_what_can_be_seen() {
     is_well(&browser, &page);
 }
 
-pub(super) fn numbers_of_axes_are_whole() {
+pub(super) fn axis_labels_are_not_cut_off() {
     let (browser, address) = begun("axes");
     for lesson in LESSONS {
         let page = browser.open(&format!("{address}#lesson={}", lesson.id), WIDE);
@@ -207,7 +207,7 @@ pub(super) fn numbers_of_axes_are_whole() {
                 "(() => {{ axes.clear(); const scrub = document.getElementById('scrub'); scrub.value = {place}; scrub.dispatchEvent(new Event('input')); }})()"
             ));
             page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
-            // Zero alone says nothing.
+            // A lone zero is not enough.
             let bare = page.value(
                 "[...document.querySelectorAll('canvas.length, canvas.wait, canvas.cwnd, canvas.rate')] \
                  .filter(canvas => canvas.clientWidth && !(axes.get(canvas)?.size > 1)).map(canvas => canvas.className)",
@@ -219,7 +219,7 @@ pub(super) fn numbers_of_axes_are_whole() {
     }
 }
 
-pub(super) fn sliders_and_choices_write_the_text_and_run_it() {
+pub(super) fn sliders_and_choices_edit_and_run_the_text() {
     let (browser, address) = begun("sliders");
     let page = browser.open(&format!("{address}#lesson=tcn-dwrr"), WIDE);
     is_ready(&page);
@@ -262,7 +262,7 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
     let text = page.text("document.getElementById('text').value");
     assert!(text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"), "{text}");
     assert_same(&page.value(SHOWN), &native(&text, 2), "compared");
-    // Another port is watched, the results stay.
+    // Watching another port keeps the results.
     page.value(
         "(() => { document.body.dataset.state = 'watched'; const port = document.querySelectorAll('.lane header select')[1]; \
          port.value = 'switch0>host3'; port.dispatchEvent(new Event('change')); })()",
@@ -278,7 +278,7 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
     is_well(&browser, &page);
 }
 
-pub(super) fn a_packet_tells_its_fate() {
+pub(super) fn click_on_a_packet_explains_it() {
     let (browser, address) = begun("packet");
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
@@ -289,7 +289,7 @@ pub(super) fn a_packet_tells_its_fate() {
     page.value("document.getElementById('back').click()");
     let first = press("#step");
     assert!(first.starts_with("Packet 0 (no marks): flow "), "{first}");
-    assert!(first.contains("where 0 B waited before it"), "{first}");
+    assert!(first.contains("behind 0 B."), "{first}");
     let dropped = press("[data-find=dropped]");
     assert!(dropped.contains("Dropped: the buffer of the port was full (port-full)"), "{dropped}");
     // With marks, in the other lane.
@@ -297,9 +297,9 @@ pub(super) fn a_packet_tells_its_fate() {
         "document.querySelector('[data-lane=\"1\"] canvas.queue').dispatchEvent(new KeyboardEvent('keydown', { key: 'm', bubbles: true }))",
     );
     let marked = page.text("document.getElementById('fate').textContent");
-    assert!(marked.contains("Marked when it came by the rule queue-length"), "{marked}");
+    assert!(marked.contains("Marked at enqueue by rule queue-length"), "{marked}");
     assert_eq!(page.text("document.getElementById('live').textContent"), marked);
-    // A click on the queue chooses what is there.
+    // A click on the queue selects a packet.
     page.value(
         "(() => { const canvas = document.querySelector('[data-lane=\"1\"] canvas.queue'), box = canvas.getBoundingClientRect(); \
          canvas.dispatchEvent(new MouseEvent('click', { clientX: box.right - 76, clientY: box.top + box.height / 2 })); })()",
@@ -339,7 +339,7 @@ pub(super) fn a_shared_link_reproduces() {
     assert_eq!(other.text("document.getElementById('lesson-words').textContent"), lesson.words);
     assert_eq!(other.value(SHOWN), page.value(SHOWN));
     assert_same(&other.value(SHOWN), &native(&text, 2), "the link");
-    // Changes of it are undone to what the link carried.
+    // Its changes are undone to the text of the link.
     write(&other, &text.replace("load = 0.4", "load = 0.5"));
     is_ready(&other);
     other.value("(() => { document.body.dataset.state = 'undone'; document.getElementById('reset').click(); })()");
@@ -349,9 +349,9 @@ pub(super) fn a_shared_link_reproduces() {
     is_well(&browser, &other);
 }
 
-pub(super) fn broken_links_are_answered_in_words() {
+pub(super) fn broken_links_show_a_message() {
     let (browser, address) = begun("broken");
-    // A text of ten megabytes, which packs well.
+    // A text of ten megabytes, which compresses well.
     let page = browser.open(&address, WIDE);
     is_ready(&page);
     let large =
@@ -360,7 +360,7 @@ pub(super) fn broken_links_are_answered_in_words() {
         ("#s=AAAA", "damaged"),
         ("#s=%%%", "damaged"),
         ("#s=", "damaged"),
-        ("#lesson=nothing", "no lesson"),
+        ("#lesson=nothing", "No lesson"),
         (large.as_str(), "larger"),
         (&format!("#s={}", "A".repeat(70_000)), "too long"),
     ] {
@@ -383,14 +383,14 @@ pub(super) fn the_skip_link_only_moves_the_focus() {
     page.value("document.querySelector('.skip').click()");
     assert_eq!(page.text("document.activeElement.id"), "lanes");
     assert_eq!(page.text("location.hash"), "#lesson=incast");
-    // Nor does an address that names another place in the page load anything.
+    // An anchor in the page loads nothing either.
     page.value("new Promise(done => { addEventListener('hashchange', () => setTimeout(() => done(true))); location.hash = '#packet'; })");
     page.wait("document.body.dataset.state === 'ready'");
     assert_eq!(page.text("document.getElementById('text').value"), text);
     is_well(&browser, &page);
 }
 
-pub(super) fn without_a_run_nothing_fails() {
+pub(super) fn page_without_a_run_does_not_fail() {
     let (browser, address) = begun("none");
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
@@ -412,12 +412,12 @@ pub(super) fn without_a_run_nothing_fails() {
     page.value(
         "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
     );
-    // Nor does an old picture pass for the new one.
+    // Nor is an old chart shown for the new run.
     let is_hidden =
         "[...document.querySelectorAll('.lane canvas')].every(canvas => canvas.clientWidth === 0)";
     assert_eq!(page.value(is_hidden), json!(true));
     is_well(&browser, &page);
-    // A port that is gone does not stand in the way.
+    // A port that no longer exists is ignored.
     page.value(
         "import('./link.js').then(async link => { location.hash = \
          await link.write({ text: document.getElementById('text').value, watch: 'switch0>host99' }); })",
@@ -430,11 +430,11 @@ pub(super) fn without_a_run_nothing_fails() {
     is_well(&browser, &page);
 }
 
-pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
+pub(super) fn charts_continue_with_samples_behind_recorded_packets() {
     let (browser, address) = begun("beyond");
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
-    // More packets at the watched port than are noted one by one.
+    // More packets at the watched port than are recorded one by one.
     let text = page.text("document.getElementById('text').value");
     let text = text.replace("end = \"30ms\"", "end = \"220ms\"");
     let marking = "[switch]\nmarking = { kind = \"queue-red\", threshold = \"400pkts\" }\n";
@@ -458,7 +458,7 @@ pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
     assert!(found["most"].as_u64().unwrap() > 100_000, "{found}");
     assert_eq!(found["lengths"], 0, "{found}");
     assert_eq!([&found["scale"], &found["longest"]], [true, true], "{found}");
-    // Captions say where single packets end, and do not pass old counts for new ones.
+    // Captions say where recorded packets end, and do not present old counts as new.
     let caption = |name: &str| {
         let path = format!("document.querySelector('canvas.{name}').parentElement.textContent");
         page.text(&path)
@@ -475,19 +475,19 @@ pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
     scrub(9_900);
     let [queue, length, wait] = ["queue", "length", "wait"].map(caption);
     let until = format!("until {:.0} ms", found["until"].as_f64().unwrap() / 1e3);
-    assert!(queue.contains(&format!("single packets {until}")), "{queue}");
+    assert!(queue.contains(&format!("packets recorded {until}")), "{queue}");
     assert!(queue.contains("KB wait"), "{queue}");
     assert!(length.ends_with(&format!("dropped {until}")), "{length}");
-    assert!(wait.contains(&format!("single packets {until}")), "{wait}");
+    assert!(wait.contains(&format!("packets recorded {until}")), "{wait}");
     page.value("document.querySelector('.skip').click()");
     page.picture(&pictures().join("beyond.png"));
     page.value("document.getElementById('step').click()");
     let told = page.text("document.getElementById('fate').textContent");
-    assert!(told.contains("single packets are noted until"), "{told}");
+    assert!(told.contains("packets are recorded one by one until"), "{told}");
     is_well(&browser, &page);
 }
 
-pub(super) fn times_have_as_many_digits_as_tell_them_apart() {
+pub(super) fn times_have_enough_digits_to_differ() {
     let (browser, address) = begun("digits");
     let page = browser.open(&address, WIDE);
     is_ready(&page);
@@ -506,11 +506,11 @@ pub(super) fn times_have_as_many_digits_as_tell_them_apart() {
     is_well(&browser, &page);
 }
 
-pub(super) fn it_fits_a_phone_and_draws_little() {
+pub(super) fn page_fits_a_phone_and_draws_fast() {
     let (browser, address) = begun("phone");
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
     is_ready(&page);
-    // What a frame asks of the canvas, which does not depend on the machine: 22,000 calls at most.
+    // Canvas calls per frame, independent of the machine: at most 22,000.
     let calls = page.value(
         "(async () => { let calls = 0; const pen = CanvasRenderingContext2D.prototype; \
          for (const name of ['fill', 'stroke', 'fillRect', 'strokeRect', 'fillText', 'lineTo', 'arc']) { \
@@ -533,7 +533,7 @@ pub(super) fn it_fits_a_phone_and_draws_little() {
         page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
         page.picture(&pictures().join(format!("{name}.png")));
     }
-    // Without motion it waits to be asked, with all to be seen.
+    // With reduced motion it shows the end of the run and waits.
     let still = browser.open("about:blank", WIDE);
     still.prefer("light", "reduce");
     still.value(&format!("location.href = {}", json!(address)));
@@ -542,7 +542,7 @@ pub(super) fn it_fits_a_phone_and_draws_little() {
     is_well(&browser, &page);
 }
 
-pub(super) fn axe_finds_nothing() {
+pub(super) fn axe_finds_no_barriers() {
     let (browser, address) = begun("axe");
     for scheme in ["light", "dark"] {
         let page = browser.open(&format!("{address}#lesson=one-sided"), WIDE);

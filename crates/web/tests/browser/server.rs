@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::thread;
 
-/// The address of a server of a folder.
+/// Address of a server of a folder.
 pub(super) fn begun(folder: &Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -14,7 +14,7 @@ pub(super) fn begun(folder: &Path) -> String {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let folder = folder.clone();
-            // A browser may open connections that it does not use.
+            // Browsers open connections in advance.
             thread::spawn(move || serve(stream, &folder));
         }
     });
@@ -49,6 +49,6 @@ fn serve(mut stream: TcpStream, folder: &Path) {
         }
         _ => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
     };
-    // A browser that has gone does not want it any more.
+    // The browser may have closed the connection.
     let _ = stream.write_all(&answer);
 }

@@ -1,5 +1,5 @@
-//! What a running switch has done beside it, by threads of their own: whatever a file or the reader
-//! of standard error does, the switch goes on.
+//! Background threads of a running switch, for its file and its messages: neither a slow file nor
+//! an unread standard error holds the switch up.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -15,23 +15,23 @@ use tidegate_testbed::read_switch;
 
 use crate::output::{Error, Output};
 
-/// The longest file of a switch.
+/// Longest file of a switch.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// The longest message in characters, and how many wait to be read. Those beyond are not said.
+/// Longest message in characters, and most unread messages. Further ones are lost.
 const LONGEST_MESSAGE: usize = 2_048;
 const MESSAGES: usize = 64;
 
 /// How long the last messages wait for a reader before the program ends.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long results do, which somebody may want to read in his own time.
+/// How long results wait for a reader, such as a pager.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The file of a switch. This process moves into its folder, so that it is found there later,
-/// whoever may look into the folders above.
+/// File of a switch. This process moves into its folder, to find it there later even if it cannot
+/// read the folders above.
 pub(super) struct Source {
-    /// As the user calls it.
+    /// Name that the user gave.
     pub(super) name: String,
     path: PathBuf,
 }
@@ -47,19 +47,19 @@ impl Source {
         Self { name, path }
     }
 
-    /// Reads it, whatever it is: at the start there is nothing to be held up.
+    /// Reads any kind of file: at the start it can hold nothing up.
     pub(super) fn read(&self) -> Result<Config, Error> {
         self.parse(&File::open(&self.path).map_err(|error| self.unreadable(&error))?)
     }
 
-    /// Opens it without waiting for anything.
+    /// Opens the file without blocking.
     pub(super) fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(NONBLOCKING);
         options.open(&self.path)
     }
 
-    /// Reads it again, if it is a file and not something that may keep its reader waiting.
+    /// Reloads the file if it is a regular one. Others might block.
     fn read_again(&self) -> Result<Config, Error> {
         let opened = self.open().map_err(|error| self.unreadable(&error))?;
         let found = opened.metadata().map_err(|error| self.unreadable(&error))?;
@@ -89,7 +89,7 @@ impl Source {
 /// Linux' `O_NONBLOCK`: opening a pipe does not wait for its writer.
 const NONBLOCKING: i32 = 0o4000;
 
-/// Prints the messages of a switch.
+/// Prints messages of a switch.
 #[derive(Clone)]
 pub(super) struct Logger {
     messages: SyncSender<Message>,
@@ -101,7 +101,7 @@ enum Message {
     Warn(String),
 }
 
-/// Waits until all is said, but not long.
+/// Waits a limited time for the last messages.
 pub(super) struct Flush(Receiver<()>);
 
 impl Logger {
@@ -115,39 +115,39 @@ impl Logger {
                     Message::Warn(text) => output.warn(&text),
                 }
             }
-            // If nobody waits for it any more, nobody misses it.
+            // The program may have stopped waiting.
             let _ = done.send(());
         })?;
         Ok((Self { messages, output }, Flush(is_done)))
     }
 
-    /// Says something, unless too much is unread already.
+    /// Prints a message, unless too many are unread.
     pub(super) fn say(&self, text: &str) {
         if !self.output.quiet {
             let _ = self.messages.try_send(Message::Say(cut(text)));
         }
     }
 
-    /// The same for what should not have happened.
+    /// Prints a warning, unless too many messages are unread.
     pub(super) fn warn(&self, text: &str) {
         let _ = self.messages.try_send(Message::Warn(cut(text)));
     }
 }
 
 impl Flush {
-    /// To be called when no logger is left.
+    /// Call it when no logger is left.
     pub(super) fn wait(self) {
-        // An unread pipe is no reason to stay.
+        // An unread pipe does not hold up the end.
         let _ = self.0.recv_timeout(TIMEOUT);
     }
 }
 
-/// Does something that waits for a reader, but not for ever; `None` if it did not come to an end.
+/// Waits a limited time for an action that needs a reader; `None` if it did not finish.
 pub(super) fn patiently<T: Send + 'static>(
     action: impl FnOnce() -> T + Send + 'static,
 ) -> Result<Option<T>, Error> {
     let (done, is_done) = mpsc::channel();
-    // If nobody waits for it any more, nobody misses it.
+    // The program may have stopped waiting.
     start("printer", move || drop(done.send(action())))?;
     Ok(is_done.recv_timeout(PATIENCE).ok())
 }
@@ -159,7 +159,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Reads the file of a running switch again when it is asked to.
+/// Reloads the file of a running switch on request.
 pub(super) struct Reader {
     requests: SyncSender<()>,
     ready: Receiver<Markers>,
@@ -167,7 +167,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// For the switch that runs as `config` says.
+    /// For a switch that runs with `config`.
     pub(super) fn start(source: Source, config: Config, logger: Logger) -> Result<Self, Error> {
         let (requests, asked) = mpsc::sync_channel(1);
         let (prepared, ready) = mpsc::sync_channel(1);
@@ -178,14 +178,14 @@ impl Reader {
                 match prepare(&source, &config) {
                     Ok((new, markers)) => {
                         config = new;
-                        // What the switch had before comes back when it has the new.
+                        // The switch returns the old schemes when it takes the new ones.
                         if prepared.send(markers).is_err() || returned.recv().is_err() {
                             return;
                         }
-                        logger.say(&format!("read {} again", source.name));
+                        logger.say(&format!("reloaded {}", source.name));
                     }
                     Err(Error::Other(text)) => {
-                        logger.warn(&format!("nothing has changed: {text}"));
+                        logger.warn(&format!("reload refused: {text}"));
                     }
                     Err(Error::ClosedPipe) => {}
                 }
@@ -194,16 +194,16 @@ impl Reader {
         Ok(Self { requests, ready, used })
     }
 
-    /// Asks for the file to be read; once is enough if it was asked for before.
+    /// Requests a reload; repeated requests count once.
     pub(super) fn ask(&self) {
         let _ = self.requests.try_send(());
     }
 
-    /// Has `exchange` put what is ready to use, if anything is, and give back what was used.
+    /// Lets `exchange` swap in schemes that are ready, if any, and takes the old ones back.
     pub(super) fn take(&self, exchange: impl FnOnce(&mut Markers)) {
         if let Ok(mut markers) = self.ready.try_recv() {
             exchange(&mut markers);
-            // There is room: nothing is ready before the last came back.
+            // There is room: nothing is ready before the last ones were returned.
             let _ = self.used.try_send(markers);
         }
     }
@@ -216,7 +216,7 @@ fn prepare(source: &Source, config: &Config) -> Result<(Config, Markers), Error>
     Ok((new, markers))
 }
 
-/// A thread with the privileges of this one, for which nobody waits.
+/// Starts a thread with the privileges of this one, which is never joined.
 fn start(name: &str, action: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let thread = thread::Builder::new().name(name.into());
     let started = thread.spawn(|| {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_cut_between_characters() {
+    fn long_messages_are_cut_between_characters() {
         assert_eq!(cut("short"), "short");
         let long = cut(&"é".repeat(2 * LONGEST_MESSAGE));
         assert_eq!(long.chars().count(), LONGEST_MESSAGE + 1);

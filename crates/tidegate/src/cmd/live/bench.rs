@@ -1,4 +1,4 @@
-//! `tidegate live bench`: what the switch can do on this machine.
+//! `tidegate live bench`: performance of the switch on this machine.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<ExitStatus, Err
         return soak(span, output);
     }
     let seconds = arguments.span.as_ns().saturating_mul(6) / 1_000_000_000;
-    output.say(&format!("about {} s; nothing else should run meanwhile", seconds + 2));
+    output.say(&format!("takes about {} s; keep the machine otherwise idle", seconds + 2));
     let report = bench::measure(arguments.span).map_err(Error::new)?;
     if output.json {
         output.print_json(&report)?;
@@ -32,9 +32,8 @@ pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<ExitStatus, Err
 /// `tidegate live bench --steady`. An interrupt ends it early.
 fn steady(span: Span, output: Output) -> Result<ExitStatus, Error> {
     let seconds = span.as_ns() / 1_000_000_000;
-    output.say(&format!(
-        "{seconds} s; nothing else should run meanwhile, and Ctrl-C shows what there is"
-    ));
+    output
+        .say(&format!("takes {seconds} s; keep the machine otherwise idle; Ctrl-C ends it early"));
     let measured = bench::steady(span, stop_on_signals()).map_err(Error::new)?;
     if output.json {
         output.print_json(&measured)?;
@@ -46,7 +45,7 @@ fn steady(span: Span, output: Output) -> Result<ExitStatus, Error> {
 
 /// `tidegate live bench --soak`. An interrupt ends it early.
 fn soak(span: Span, output: Output) -> Result<ExitStatus, Error> {
-    output.say("a line each minute; Ctrl-C ends it early");
+    output.say("one line per minute; Ctrl-C ends it early");
     let head = "minute    offered  forwarded    dropped  missed  lost  flaps reloads storms mtus scrapes    KiB";
     if !output.json {
         output.print(&format!("{head}\n"))?;
@@ -65,7 +64,7 @@ fn soak(span: Span, output: Output) -> Result<ExitStatus, Error> {
     let broken = minutes.iter().filter(|minute| !minute.is_whole());
     for minute in broken.clone() {
         output.warn(&format!(
-            "minute {}: {} frames too many or too few in the switch, {} lost before it, {} behind it, \
+            "minute {}: {} frames unaccounted for in the switch, {} lost before it, {} lost behind it, \
              {} clients without an answer",
             minute.number,
             minute.imbalance,
@@ -101,7 +100,7 @@ fn soak_line(minute: &Minute) -> String {
 fn steady_table(measured: &Steady) -> String {
     let configured = measured.configured_bits_per_second;
     let mut text = format!(
-        "a wire of {} Mb/s with TCN, second by second\n\n\
+        "wire shaped to {} Mb/s with TCN, second by second\n\n\
          {:<24}{:>8}  {:>15}  {:>21}\n{:<24}{:>8}  {:>7} {:>7}  {:>10} {:>10}\n",
         configured / 1_000_000,
         "",
@@ -166,20 +165,20 @@ fn tell_stolen(text: &mut String, stolen: u64) {
     _ = writeln!(text, "processor time stolen by a hypervisor: {whole}.{tenth} %");
 }
 
-/// With two digits.
+/// With two decimals.
 fn per_cent(part: u64, whole: u64) -> String {
     let parts = u128::from(part) * 10_000 / u128::from(whole.max(1));
     format!("{}.{:02}", parts / 100, parts % 100)
 }
 
-/// With one digit.
+/// With one decimal.
 fn microseconds(ns: u64) -> String {
     format!("{}.{}", ns / 1_000, ns % 1_000 / 100)
 }
 
 fn table(report: &Report) -> String {
     let mut text =
-        String::from("forwarding           offered/s received/s  ns of processor a frame\n");
+        String::from("forwarding           offered/s received/s  processor ns per frame\n");
     let rows = [
         ("64 B, switch", report.small.switch),
         ("64 B, bridge", report.small.bridge),

@@ -1,4 +1,4 @@
-//! `tidegate live`: a switch on real interfaces, a view of it, and its bench.
+//! `tidegate live`: a switch on real interfaces, its monitor and its benchmark.
 
 mod background;
 mod bench;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<ExitStatus, Err
     let source = Source::new(&arguments.file);
     let config = source.read()?;
     let mut live = Live::open(&config).map_err(Error::new)?;
-    // Said later, by a thread that may wait for a reader.
+    // Printed later, by a thread that may wait for a reader.
     let mut warnings = config.warnings();
     let listener = if arguments.silent { None } else { Some(listen(arguments, &mut warnings)?) };
     if let Err(error) = tidegate_live::raise_priority() {
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<ExitStatus, Err
     let stop = tidegate_live::stop_on_signals();
     let reload = tidegate_live::reload_on_signal();
     confine_to(arguments, &source, &mut warnings)?;
-    // From here on threads have no more privileges than this one.
+    // Threads started from here on have dropped their privileges too.
     let endpoint = listener.map(Listener::start).transpose();
     let endpoint = endpoint.map_err(Error::new)?;
     let (logger, flush) = Logger::start(output)?;
@@ -73,18 +73,18 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<ExitStatus, Err
     printed
 }
 
-/// What a loop is and what was done about it.
+/// Warning about a loop.
 fn looped(config: &Config, found: Loop) -> String {
     let name = |port: PortId| &config.ports[port.index()].interface;
     let (from, to) = (name(found.from), name(found.to));
     let done = match found.blocked {
-        Some(port) => format!("{} is blocked until it is gone", name(port)),
-        None => "hint: take a cable out, or have on_loop = \"block\"".into(),
+        Some(port) => format!("{} is blocked until the loop is gone", name(port)),
+        None => "hint: remove a cable, or set on_loop = \"block\"".into(),
     };
-    format!("a loop: a frame that left by {from} came back at {to}\n{done}")
+    format!("loop detected: a frame sent on {from} came back on {to}\n{done}")
 }
 
-/// Gives up what a running switch does not need.
+/// Drops the privileges that a running switch does not need.
 fn confine_to(
     arguments: &LiveRun,
     source: &Source,
@@ -112,21 +112,21 @@ fn confine_to(
     if let Err(error) = source.open() {
         let name = &source.name;
         warnings.push(format!(
-            "{name} cannot be read again by `kill -HUP`: {error}\nhint: let the user that the switch \
-             runs as read it, or choose one who may: --user NAME"
+            "`kill -HUP` cannot reload {name}: {error}\nhint: make it readable for the user of the \
+             switch, or choose another user: --user NAME"
         ));
     }
     Ok(())
 }
 
-/// That a switch that was started by root could become nobody else.
+/// Warning: a switch started by root could not change its user.
 pub(super) fn stays_root(why: &tidegate_live::Error) -> String {
     let why = why.to_string();
     let why = why.lines().next().unwrap_or_default();
     format!("the switch stays root, without capabilities: {why}")
 }
 
-/// Says once for each port that frames without checksums pass through it.
+/// Warns once per port about frames without checksums.
 struct Offloads {
     names: Vec<Option<String>>,
     checksums: Checksums,
@@ -145,32 +145,32 @@ impl Offloads {
                 && let Some(name) = name.take()
             {
                 let (which, or) = match self.checksums {
-                    Checksums::Pass => ("", "; or checksums = \"finish\" in [switch]"),
-                    Checksums::Finish => (" of packets in tunnels, or of other kinds,", ""),
+                    Checksums::Pass => ("", "; or set checksums = \"finish\" in [switch]"),
+                    Checksums::Finish => (" of tunnels or of other protocols", ""),
                 };
                 logger.warn(&format!(
-                    "{name}: frames{which} come without their checksums, and their receivers will \
-                     drop them\nhint: at their sender, {TURN_OFF}{or}"
+                    "{name}: frames{which} arrive without checksums, and their receivers will drop \
+                     them\nhint: at the sender, {TURN_OFF}{or}"
                 ));
             }
         }
     }
 }
 
-/// How a sender is told to do all of its work.
+/// Command that turns a sender's offloads off.
 const TURN_OFF: &str = "ethtool -K DEV tx off tso off gso off gro off";
 
 fn listen(arguments: &LiveRun, warnings: &mut Vec<String>) -> Result<Listener, Error> {
     let address = arguments.listen;
     if !address.ip().is_loopback() {
         warnings.push(format!(
-            "everybody who reaches {address} can read the counters: there is no password, and \
-             nothing is encrypted"
+            "anyone who can reach {address} can read the counters: there is no password and no \
+             encryption"
         ));
     }
     Listener::bind(address, &arguments.host).map_err(|error| {
         let hint =
-            "hint: another switch may be there; --listen takes another address, --silent none";
+            "hint: another switch may use it; choose another with --listen, or none with --silent";
         Error::new(format!("{error}\n{hint}"))
     })
 }
@@ -184,7 +184,7 @@ fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
     format!("forwarding with {marking}: {ports}{}", counters.unwrap_or_default())
 }
 
-/// Prints what a switch has done, unless nobody reads it: that is no reason to stay.
+/// Prints the counters, but does not wait for ever for a reader.
 fn printed(counters: Counters, output: Output) -> Result<ExitStatus, Error> {
     match background::patiently(move || print(&counters, output))? {
         Some(printed) => printed.map(|()| ExitStatus::Good),
@@ -192,7 +192,7 @@ fn printed(counters: Counters, output: Output) -> Result<ExitStatus, Error> {
     }
 }
 
-/// Prints what a switch has done.
+/// Prints the counters.
 fn print(counters: &Counters, output: Output) -> Result<(), Error> {
     if output.json {
         return output.print_json(counters);
@@ -202,27 +202,27 @@ fn print(counters: &Counters, output: Output) -> Result<(), Error> {
     output.print(&view::table(None, &sample, output.paint))
 }
 
-/// Says what should not have happened.
+/// Warns of lost and damaged frames.
 fn warn(counters: &Counters, unchecked: impl Iterator<Item = u64>, logger: &Logger) {
     for (port, unchecked) in counters.ports.iter().zip(unchecked) {
         let name = &port.interface;
         if port.missed > 0 {
             logger.warn(&format!(
-                "{name}: the kernel had no room for {} frames\nhint: a larger `ring`, or fewer \
-                 programs beside the switch",
+                "{name}: the kernel's ring had no room for {} frames\nhint: set a larger `ring`, or \
+                 run fewer programs beside the switch",
                 port.missed
             ));
         }
         if unchecked > 0 {
             logger.warn(&format!(
-                "{name}: {unchecked} frames came without a checksum, and left so\nhint: at their \
+                "{name}: {unchecked} frames arrived and left without a checksum\nhint: at the \
                  sender, {TURN_OFF}"
             ));
         }
         if let Some(lost) = port.drops.get("no-buffer") {
             logger.warn(&format!(
-                "{name}: {lost} frames found no buffer behind it\nhint: the MTU at the other end \
-                 may be smaller than that of their senders"
+                "{name}: the interface had no buffer for {lost} frames\nhint: the MTU at its other \
+                 end may be smaller than the senders' MTU"
             ));
         }
     }

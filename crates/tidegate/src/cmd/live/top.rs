@@ -1,4 +1,4 @@
-//! `tidegate live top`: the counters of a running switch, again and again.
+//! `tidegate live top`: the counters of a running switch at regular intervals.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::view::{self, Sample};
 use crate::args::live::Top;
 use crate::output::{Error, ExitStatus, Output};
 
-/// To the first place of the screen, and nothing behind it.
+/// Moves the cursor home and clears the screen.
 const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
 /// `tidegate live top`.
@@ -21,7 +21,7 @@ pub(crate) fn top(arguments: &Top, output: Output) -> Result<ExitStatus, Error> 
     loop {
         let text = endpoint::fetch(arguments.at);
         let text = text.map_err(|error| {
-            let hint = "hint: `tidegate live run FILE` says where it listens; --at takes that";
+            let hint = "hint: `tidegate live run FILE` prints its address; pass it with --at";
             Error::new(format!("no switch answers at {}: {error}\n{hint}", arguments.at))
         })?;
         if output.json {
@@ -29,7 +29,7 @@ pub(crate) fn top(arguments: &Top, output: Output) -> Result<ExitStatus, Error> 
         } else {
             let sample = Sample::read(&text);
             let sample = sample.map_err(|error| {
-                Error::new(format!("what answers at {} is no switch: {error}", arguments.at))
+                Error::new(format!("the server at {} is not a switch: {error}", arguments.at))
             })?;
             let table = view::table(before.as_ref(), &sample, output.paint);
             let between = match shown {

@@ -1,4 +1,4 @@
-//! The counters of a switch as a table of 80 columns.
+//! Counters of a switch as a table of 80 columns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use tidegate_sim::observe::statistics::real;
 
 use crate::output::Paint;
 
-/// The counters of a switch at a moment, as far as they are shown.
+/// The counters that the table shows, at one moment.
 #[derive(Debug, Deserialize)]
 pub(super) struct Sample {
     pub(super) uptime_ns: u64,
@@ -60,14 +60,14 @@ impl Sample {
     }
 }
 
-/// The column of names.
+/// Columns of a name.
 const WIDTH: usize = 14;
 
-/// An interface that has taken no frame for so long is said to be stalled: 100 ms.
+/// An interface that has taken no frame for 100 ms is shown as stalled.
 const STALLED_NS: u64 = 100_000_000;
 
 impl Port {
-    /// What is wrong with it, if anything is.
+    /// Abnormal state, or nothing.
     fn state(&self) -> &'static str {
         match self {
             Self { is_up: false, .. } => " down",
@@ -88,7 +88,7 @@ const HEAD: &str =
 
 /// A table of rates since `before`, or since the switch was opened.
 pub(super) fn table(before: Option<&Sample>, now: &Sample, paint: Paint) -> String {
-    // Another switch may have taken the place of the one before.
+    // The switch may have been restarted.
     let before = before
         .filter(|before| before.uptime_ns < now.uptime_ns && before.ports.len() == now.ports.len());
     let span = now.uptime_ns - before.map_or(0, |before| before.uptime_ns);
@@ -105,7 +105,7 @@ pub(super) fn table(before: Option<&Sample>, now: &Sample, paint: Paint) -> Stri
         let rate = |value, old| per_second(since(value, old), span);
         let sent = old.map(|old| old.sent);
         let state = port.state();
-        // The state is not what is cut off.
+        // Cuts the name, never the state.
         let room = WIDTH - state.len();
         let name = format!("{:.room$}{state}", port.interface);
         let alone = match port.queues.as_slice() {
@@ -151,7 +151,7 @@ fn per_second(count: u64, span_ns: u64) -> String {
     short((count / u128::from(span_ns.max(1))) as u64)
 }
 
-/// With one digit after the point.
+/// With one decimal.
 fn megabits(bytes: u64, span_ns: u64) -> String {
     let tenths = u128::from(bytes) * 80_000 / u128::from(span_ns.max(1));
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_since_the_view_before_and_fit_80_columns() {
+    fn rates_are_since_the_last_view_and_fit_80_columns() {
         let (before, now) = (sample(1_000_000_000, 1_000), sample(3_000_000_000, 201_000));
         let text = table(Some(&before), &now, Paint::Plain);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_port_is_said_behind_its_name() {
+    fn abnormal_state_follows_the_name_of_a_port() {
         let mut now = sample(1_000_000_000, 5);
         let line = |now: &Sample| {
             let text = table(None, now, Paint::Plain);
@@ -225,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_view_is_since_the_switch_was_opened() {
+    fn first_view_covers_the_time_since_the_switch_was_opened() {
         let text = table(None, &sample(2_000_000_000, 20), Paint::Plain);
         let line = text.lines().nth(3).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words[1..3], ["0.1", "10"]);
         assert_eq!(words[words.len() - 2..], ["3", "2"]);
-        // A switch that began anew is no reason to go below zero.
+        // A restarted switch does not lead to negative rates.
         let (old, new) = (sample(9_000_000_000, 500), sample(2_000_000_000, 20));
         assert_eq!(table(Some(&old), &new, Paint::Plain), text);
     }

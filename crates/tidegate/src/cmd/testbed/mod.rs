@@ -1,8 +1,8 @@
 //! `tidegate testbed`: hosts and a switch on this machine.
 //!
-//! `up` makes namespaces and starts a process that runs the switch and gives up every privilege;
-//! its number is in a note, by which `down` finds it. What is made has a mark, by which it is
-//! removed.
+//! `up` creates namespaces and starts a process that runs the switch without privileges. A note
+//! file holds the id of the process for `down`. Namespaces carry a mark by which `down` and the
+//! next `up` find them.
 
 mod twin;
 
@@ -31,10 +31,10 @@ use crate::output::{Error, ExitStatus, Output};
 
 pub(crate) use twin::twin;
 
-/// Where a testbed that is up has its note and its log.
+/// Folder of a running testbed's note and log.
 const FOLDER: &str = "/run/tidegate";
 
-/// Where its switch can be asked.
+/// Address of its switch's endpoint.
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9755);
 
@@ -49,11 +49,11 @@ pub(crate) fn up(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     for warning in rig.config.warnings() {
         output.warn(&warning);
     }
-    // Nobody else has a testbed until this one is whole or gone.
+    // The lock keeps other testbeds out until this one is up or removed.
     let mut note = clear(arguments.replace, output)?.0;
     check_address()?;
     let stop = tidegate_live::stop_on_signals();
-    // What was removed of an earlier one may be a while in going.
+    // Removing an earlier testbed may take a while.
     let bed = Bed::named(rig.config.ports.len()).map_err(Error::new);
     let done = bed.and_then(|bed| hold(arguments, &rig, &bed, &mut note, stop, output));
     if arguments.stay || done.is_err() {
@@ -62,22 +62,23 @@ pub(crate) fn up(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     done
 }
 
-/// Refuses what can be read only once: the process of the switch reads it again.
+/// Refuses a pipe: the process of the switch reads the file again.
 fn check_file(file: &str) -> Result<(), Error> {
     let is_once = file == "-" || fs::metadata(file).is_ok_and(|found| !found.is_file());
     if is_once {
-        return Err(Error::new(format!("{file}: a testbed needs a file that can be read twice")));
+        return Err(Error::new(format!(
+            "{file}: a testbed needs a regular file, because two processes read it"
+        )));
     }
     Ok(())
 }
 
-/// Refuses to begin while somebody else has the address of the testbed's switch, and would answer
-/// for it.
+/// Refuses to start while another process listens on the address of the testbed's switch.
 fn check_address() -> Result<(), Error> {
     let bound = Listener::bind(LISTEN, &[]);
     bound.map(drop).map_err(|error| {
         let hint =
-            "hint: another switch may be there; end it, or give it another address: --listen";
+            "hint: another switch may use it; stop it, or give it another address with --listen";
         Error::new(format!("{error}\n{hint}"))
     })
 }
@@ -89,7 +90,7 @@ fn first_run(arguments: &Up, output: Output) -> Result<Rig, Error> {
     let first = plan.first().ok_or_else(|| Error::new("the scenario has no run"))?;
     let built = first.build().map_err(Error::new)?;
     if plan.len() > 1 {
-        output.warn(&format!("of {} runs this is the first: {}", plan.len(), first.label));
+        output.warn(&format!("using the first of {} runs: {}", plan.len(), first.label));
     }
     rig(&built).map_err(Error::new)
 }
@@ -109,7 +110,7 @@ fn hold(
     let noted = noted.map_err(|error| cannot_start(&error));
     let done = noted.and_then(|()| attend(arguments, rig, &mut switch, stop, output));
     if done.is_err() {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = switch.kill();
         let _ = switch.wait();
     }
@@ -120,8 +121,7 @@ fn cannot_start(error: &io::Error) -> Error {
     Error::new(format!("cannot start the switch: {error}"))
 }
 
-/// Waits for a switch that was started, says that it is there and, on request, stays until it has
-/// ended.
+/// Waits until the switch is up, reports it and, on request, stays until it ends.
 fn attend(
     arguments: &Up,
     rig: &Rig,
@@ -138,7 +138,7 @@ fn attend(
         output.say(&hints(rig));
     }
     if !arguments.stay {
-        output.say("`tidegate testbed down` removes it");
+        output.say("remove it with `tidegate testbed down`");
         return Ok(ExitStatus::Good);
     }
     let lost = |error: io::Error| Error::new(format!("cannot see the switch: {error}"));
@@ -152,14 +152,14 @@ fn attend(
     Ok(ExitStatus::Good)
 }
 
-/// How long to wait before looking again.
+/// Interval between checks of the switch's process.
 const NAP: Duration = Duration::from_millis(50);
 
 fn log_file() -> PathBuf {
     Path::new(FOLDER).join("testbed.log")
 }
 
-/// Starts the process of the switch, which keeps the note taken.
+/// Starts the process of the switch, which keeps the note locked.
 fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
     let mut command = embed::this_program()?;
     command.args(["testbed", "switch", "--color", "never", &arguments.file]);
@@ -174,7 +174,7 @@ fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
         .spawn()
 }
 
-/// Waits until the switch answers. An error is what it complained of.
+/// Waits until the switch answers. An error has the switch's own message.
 fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -194,15 +194,14 @@ fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
     }
 }
 
-/// `tidegate testbed switch`: the switch of a testbed whose hosts `up` has made, until it is asked
-/// to end.
+/// `tidegate testbed switch`: runs the switch between the hosts that `up` created, until a signal.
 pub(crate) fn switch(arguments: &Up, output: Output) -> Result<ExitStatus, Error> {
     let rig = first_run(arguments, output)?;
     let stop = tidegate_live::stop_on_signals();
-    // Where the user is, not in the switch's namespace.
+    // In the user's namespace, not the switch's.
     let listener = Listener::bind(LISTEN, &[]).map_err(Error::new)?;
     let mut live = testbed::switch(&rig.config).map_err(Error::new)?;
-    // If it may not be raised, what is measured shows it.
+    // Without a higher priority, the measured lateness grows.
     let _ = tidegate_live::raise_priority();
     let mut confinement = Confinement::default();
     if User::current().is_root() {
@@ -228,8 +227,8 @@ pub(crate) fn switch(arguments: &Up, output: Output) -> Result<ExitStatus, Error
 fn hints(rig: &Rig) -> String {
     let hosts = rig.config.ports.len();
     format!(
-        "{hosts} hosts, 10.77.0.1 to 10.77.0.{hosts}, are namespaces tidegate-host0 to \
-         tidegate-host{}\nthe switch marks with {}; `tidegate live top` shows it",
+        "{hosts} hosts, 10.77.0.1 to 10.77.0.{hosts}, in namespaces tidegate-host0 to \
+         tidegate-host{}\nthe switch marks with {}; watch it with `tidegate live top`",
         hosts - 1,
         rig.config.marking.name()
     )
@@ -241,13 +240,13 @@ pub(crate) fn down(output: Output) -> Result<ExitStatus, Error> {
     if output.json {
         output.print_json(&json!({ "removed": removed }))?;
     } else if removed == 0 {
-        output.say("there was nothing to remove");
+        output.say("nothing to remove");
     }
     Ok(ExitStatus::Good)
 }
 
-/// Removes what a testbed left, and ends one that is up if it `may`. Returns the note, and how many
-/// things there were.
+/// Removes leftovers of a testbed, and stops a running one if it `may`. Returns the note and the
+/// number of things removed.
 fn clear(may: bool, output: Output) -> Result<(Note, usize), Error> {
     let mut removed = 0;
     let note = match take_note()? {
@@ -258,19 +257,18 @@ fn clear(may: bool, output: Output) -> Result<(Note, usize), Error> {
         }
         None => {
             return Err(Error::new(
-                "a testbed is up\nhint: `tidegate testbed down` ends it; `up --replace` does both",
+                "a testbed is already up\nhint: remove it with `tidegate testbed down`, or replace it with `up --replace`",
             ));
         }
     };
     let names = remove_leftovers().map_err(Error::new)?;
     if !names.is_empty() {
-        output.say(&format!("removed what a testbed left: {}", names.join(", ")));
+        output.say(&format!("removed leftovers of a testbed: {}", names.join(", ")));
     }
     Ok((note, removed + names.len()))
 }
 
-/// Takes the note, unless a testbed is up. One that was killed a moment ago may still be in the
-/// way.
+/// Takes the note, unless a testbed is up. A testbed killed a moment ago may still hold it.
 fn take_note() -> Result<Option<Note>, Error> {
     let path = note_file();
     let mut naps = 0;
@@ -285,16 +283,16 @@ fn take_note() -> Result<Option<Note>, Error> {
     }
 }
 
-/// Ends the testbed that is up.
+/// Stops the running testbed.
 fn end(output: Output) -> Result<Note, Error> {
     let process = Note::holder(&note_file());
-    let process = process.ok_or_else(|| Error::new("a testbed is coming up; try again"))?;
+    let process = process.ok_or_else(|| Error::new("a testbed is starting; try again"))?;
     tidegate_live::ask_to_end(process).map_err(Error::new)?;
     for _ in 0..5 {
         if let Some(note) = take_note()? {
-            output.say("ended the switch of a testbed");
+            output.say("stopped the switch of a testbed");
             return Ok(note);
         }
     }
-    Err(Error::new(format!("process {process} does not end")))
+    Err(Error::new(format!("process {process} does not exit")))
 }

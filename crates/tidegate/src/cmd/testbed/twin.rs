@@ -1,4 +1,4 @@
-//! `tidegate testbed twin`: the same scenario in both worlds, number by number.
+//! `tidegate testbed twin`: a scenario live and simulated, number by number.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::cmd::run::{INTERRUPT, listen};
 use crate::cmd::source;
 use crate::output::{Error, ExitStatus, Output, Paint};
 
-/// A point of the scenario in both worlds.
+/// A point of the scenario, live and simulated.
 #[derive(Serialize)]
 struct Pair {
     label: String,
@@ -38,7 +38,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<ExitStatus, Error
                 }
             })?;
         let Some((lines, noise)) = pair else {
-            output.warn("interrupted: what is finished follows");
+            output.warn("interrupted: results of the finished points follow");
             break;
         };
         let pair = Pair { label: label.clone(), seed: *seed, lines };
