@@ -54,7 +54,7 @@ fn check_nothing_is_left(before: &BTreeSet<String>) {
 pub(crate) fn a_dry_run_changes_nothing() {
     let before = held();
     let said = succeed(&["load", "--dry-run", "tg_dctcp", "--set", "gain=1/8"]);
-    assert!(said.starts_with("would load tg_dctcp, kept as "), "{said}");
+    assert!(said.starts_with("would load tg_dctcp, pinned at "), "{said}");
     assert!(said.contains("gain=1/8"), "{said}");
     check_nothing_is_left(&before);
     let loaded = Loaded::new("tg_dctcp", &[]);
@@ -315,7 +315,7 @@ pub(crate) fn under_traffic_unload_waits_or_forces_and_no_connection_is_lost() {
                 let mut unloading = unload.spawn().unwrap();
                 let moved = if how == "--force" {
                     assert!(unloading.wait().unwrap().success());
-                    "; sockets that go on with cubic: 1"
+                    "; sockets moved to cubic: 1"
                 } else {
                     let errors = BufReader::new(unloading.stderr.take().unwrap());
                     let first = errors.lines().next().unwrap().unwrap();
@@ -425,6 +425,6 @@ fn metrics() -> String {
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
-    assert!(text.starts_with("HTTP/1.0 200 OK"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
     text
 }

@@ -177,8 +177,8 @@ fn nothing_else_is_answered() {
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
     for (request, status) in [
-        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), "403"),
-        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(), "403"),
+        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), "421"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(), "421"),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), "400"),
         (format!("PUT / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"), "405"),
         (format!("POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"), "415"),
@@ -300,7 +300,7 @@ fn elsewhere_needs_the_token() {
     }
 }
 
-/// Whoever says nothing, or says it slowly, keeps nobody out.
+/// Silent and slow clients do not block others.
 #[test]
 fn silent_connections_leave_room_for_requests() {
     let room = room("serve-silent");

@@ -1,46 +1,27 @@
-//! Answers, each with what a browser may do with it.
+//! Answers with the permissions of their pages.
 
-use std::fmt::Write;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tidegate_http::{Answer, Body};
 use tidegate_report::page;
 
 use super::follow::Follower;
-use super::playground::Simulation;
 
-/// What is sent.
-pub(super) struct Answer {
-    pub(super) status: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) policy: Policy,
-    /// A header more, without the end of its line.
-    pub(super) header: Option<String>,
-    pub(super) body: Body,
-}
-
-pub(super) enum Body {
-    Bytes(Vec<u8>),
-    /// Goes on for as long as the browser wants it.
-    Events(Box<Follower>),
-    /// Is there when the simulation is over, unless the browser goes away.
-    Simulation(Simulation),
-}
-
-/// What a page may load and do.
+/// Permissions of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// Nothing.
+    /// None: an answer that is not a page.
     Closed,
-    /// Its own files; it may ask this server.
+    /// Files and requests of this server.
     Own,
     /// The same, and WebAssembly in workers.
     Playground,
-    /// The style of our own pages, and no script.
+    /// The program's own style, and no script.
     Document,
-    /// Made from results, which may be anybody's: our own style and script as they are in this
-    /// program, and no other script, whatever it says; cut off from all other pages.
+    /// For pages made from results, which are not trusted: the style and the script of this program
+    /// and no others, in an origin of its own.
     Results,
 }
 
@@ -72,7 +53,7 @@ impl Policy {
     }
 }
 
-/// The sums of the style and the script of reports, as policies name them.
+/// Hashes of the style and the script of reports, as policies name them.
 static INLINE: LazyLock<[String; 2]> = LazyLock::new(|| {
     page::inline().map(|text| format!("sha256-{}", base64(&Sha256::digest(text))))
 });
@@ -91,76 +72,37 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-impl Answer {
-    /// A page that says why something is not there.
-    pub(super) fn missing(text: String) -> Self {
-        Self { status: "404 Not Found", ..Self::page(Policy::Own, text) }
-    }
+/// A page that says why a file is missing.
+pub(super) fn missing(text: String) -> Answer {
+    Answer { status: "404 Not Found", ..page(Policy::Own, text) }
+}
 
-    fn new(kind: &'static str, policy: Policy, bytes: Vec<u8>) -> Self {
-        Self { status: "200 OK", kind, policy, header: None, body: Body::Bytes(bytes) }
-    }
+pub(super) fn json(value: &Value) -> Answer {
+    Answer::new("application/json", value.to_string().into_bytes())
+}
 
-    pub(super) fn text(status: &'static str, text: &str) -> Self {
-        let bytes = format!("{text}\n").into_bytes();
-        let plain = Self::new("text/plain; charset=utf-8", Policy::Closed, bytes);
-        Self { status, ..plain }
-    }
+pub(super) fn page(policy: Policy, html: String) -> Answer {
+    file(".html", policy, html.into_bytes())
+}
 
-    pub(super) fn json(value: &Value) -> Self {
-        Self::new("application/json", Policy::Closed, value.to_string().into_bytes())
-    }
+/// A file, whose name has its media type.
+pub(super) fn file(name: &str, policy: Policy, bytes: Vec<u8>) -> Answer {
+    let kind = match name.rsplit('.').next() {
+        Some("css") => "text/css; charset=utf-8",
+        Some("csv") => "text/csv; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        Some("wasm") => "application/wasm",
+        _ => "text/plain; charset=utf-8",
+    };
+    Answer { policy: policy.text().into(), ..Answer::new(kind, bytes) }
+}
 
-    pub(super) fn page(policy: Policy, html: String) -> Self {
-        Self::new("text/html; charset=utf-8", policy, html.into_bytes())
-    }
-
-    /// A file, whose kind its name tells.
-    pub(super) fn file(name: &str, policy: Policy, bytes: Vec<u8>) -> Self {
-        let kind = match name.rsplit('.').next() {
-            Some("css") => "text/css; charset=utf-8",
-            Some("csv") => "text/csv; charset=utf-8",
-            Some("html") => "text/html; charset=utf-8",
-            Some("js") => "text/javascript; charset=utf-8",
-            Some("json") => "application/json",
-            Some("svg") => "image/svg+xml",
-            Some("wasm") => "application/wasm",
-            _ => "text/plain; charset=utf-8",
-        };
-        Self::new(kind, policy, bytes)
-    }
-
-    pub(super) fn events(follower: Follower) -> Self {
-        let closed = Self::new("text/event-stream", Policy::Closed, Vec::new());
-        Self { body: Body::Events(Box::new(follower)), ..closed }
-    }
-
-    pub(super) fn simulation(simulation: Simulation) -> Self {
-        let closed = Self::new("application/octet-stream", Policy::Closed, Vec::new());
-        Self { body: Body::Simulation(simulation), ..closed }
-    }
-
-    /// The lines before the body.
-    pub(super) fn head(&self) -> String {
-        let mut out = format!(
-            "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Security-Policy: {}\r\n\
-             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-             Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\
-             Cache-Control: no-store\r\nConnection: close\r\n",
-            self.status,
-            self.kind,
-            self.policy.text(),
-        );
-        // Writing to a string does not fail.
-        if let Body::Bytes(bytes) = &self.body {
-            _ = write!(out, "Content-Length: {}\r\n", bytes.len());
-        }
-        if let Some(header) = &self.header {
-            _ = write!(out, "{header}\r\n");
-        }
-        out.push_str("\r\n");
-        out
-    }
+pub(super) fn events(mut follower: Follower) -> Answer {
+    let next = move || follower.next_event().into_bytes();
+    Answer { body: Body::Stream(Box::new(next)), ..Answer::new("text/event-stream", Vec::new()) }
 }
 
 #[cfg(test)]
@@ -169,7 +111,7 @@ mod tests {
 
     /// RFC 4648, section 10.
     #[test]
-    fn sums_are_written_in_base_64() {
+    fn base64_follows_rfc_4648() {
         for (text, expected) in [
             ("", ""),
             ("f", "Zg=="),
@@ -184,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn no_policy_allows_scripts_that_are_written_into_a_page() {
+    fn no_policy_allows_inline_scripts() {
         for policy in
             [Policy::Closed, Policy::Own, Policy::Playground, Policy::Document, Policy::Results]
         {

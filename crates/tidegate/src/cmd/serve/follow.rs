@@ -1,5 +1,4 @@
-//! How far a results folder is, read from the folder: whoever fills it, and wherever it was
-//! started.
+//! Progress of a results folder, read from the folder, for any writer of it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,45 +17,45 @@ use tidegate_report::folder::Folder;
 use super::super::run::folder_lock;
 use super::study::{Shown, Studies};
 
-/// How often a folder is looked at, and how often something is said although nothing happens.
+/// Interval between checks of a folder, and longest silence of a stream.
 const TICK: Duration = Duration::from_millis(300);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// The most failed runs that are listed.
+/// Most failed runs in a list.
 const FAILED: usize = 20;
 
-/// How far a folder is.
+/// Progress of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Progress {
     pub(super) planned: usize,
     pub(super) finished: usize,
-    /// Runs that left nothing, with the reason.
+    /// Runs without results, with the reason.
     pub(super) failed: Vec<(String, String)>,
-    /// Whether some program writes to it.
+    /// Whether a program writes to it.
     pub(super) is_written: bool,
-    /// Whether its table is there, which is written when all runs are finished.
+    /// Whether its table exists, which is written when all runs are finished.
     pub(super) is_whole: bool,
-    /// The process that was started for it here.
+    /// Process that was started for it here.
     #[serde(flatten)]
     pub(super) process: Shown,
     /// Why it cannot be read.
     pub(super) problem: Option<String>,
 }
 
-/// Somebody who looks at a folder again and again.
+/// Follows a folder.
 pub(super) struct Follower {
     path: PathBuf,
     studies: Studies,
     folder: Option<Folder>,
-    /// Runs that are known to be complete: they stay so.
+    /// Runs known to be complete, which they stay.
     complete: BTreeSet<String>,
-    /// How long the log was when it was read, and what it said.
+    /// Length of the log at the last reading, and failed runs in it.
     log: (u64, BTreeMap<String, String>),
-    /// What was said last.
+    /// Last event.
     said: Option<Progress>,
 }
 
-/// A line of the log of a folder.
+/// Line of a folder's log.
 #[derive(Deserialize)]
 struct Line {
     run: String,
@@ -76,7 +75,7 @@ impl Follower {
         }
     }
 
-    /// Waits until there is something to say, and says it as an event.
+    /// Waits for a change, and returns it as an event.
     pub(super) fn next_event(&mut self) -> String {
         let silent_since = Instant::now();
         loop {
@@ -87,19 +86,19 @@ impl Follower {
                 return format!("data: {text}\n\n");
             }
             if silent_since.elapsed() > SIGN_OF_LIFE {
-                // A comment: a browser that is gone is noticed by it.
+                // A comment: writing it detects a browser that is gone.
                 return ": still here\n\n".to_owned();
             }
             thread::sleep(TICK);
         }
     }
 
-    /// How far it is now.
+    /// Current progress.
     pub(super) fn look(&mut self) -> Progress {
         let process = self.studies.shown(&self.path);
         let is_there = self.path.join("manifest.json").is_file();
         if self.folder.is_none() || !is_there {
-            // What comes next under this name may be something else.
+            // The next folder of this name may be another one.
             self.folder = None;
             self.complete.clear();
             self.log = (0, BTreeMap::new());
@@ -143,7 +142,7 @@ impl Follower {
         }
     }
 
-    /// Reads which runs failed, if the log has grown.
+    /// Reads the failed runs if the log has grown.
     fn read_log(&mut self) {
         let path = self.path.join("log.jsonl");
         let length = fs::metadata(&path).map_or(0, |found| found.len());

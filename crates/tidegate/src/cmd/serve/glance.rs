@@ -1,5 +1,4 @@
-//! Results at a glance: the table and a chart of the runs that are finished, made once for all who
-//! look.
+//! Preview of results: the table and a chart of the finished runs, rendered once for all readers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,39 +10,39 @@ use tidegate_report::plot::{self, Theme};
 
 use super::super::report::Comparison;
 
-/// Of how many runs something is made anew with each run that is finished.
+/// Most runs for which pages are rendered anew with each finished run.
 pub(super) const RUNS: usize = 2_000;
 
-/// Tables and charts by folder.
+/// Previews by folder.
 #[derive(Default)]
 pub(super) struct Glances(Mutex<BTreeMap<PathBuf, Slot>>);
 
-/// Those of a folder: who comes while they are made waits for them.
+/// Preview of a folder. Readers wait while another one renders it.
 type Slot = Arc<Mutex<Option<Arc<Glance>>>>;
 
 pub(super) struct Glance {
-    /// The runs that it is made of.
+    /// Finished runs in it.
     of: Vec<String>,
     pub(super) table: String,
-    /// The chart by day and by night, if there is one.
+    /// Chart in light and dark, if there is one.
     pub(super) chart: Option<[String; 2]>,
 }
 
 impl Glance {
-    /// Of how many runs it is made.
+    /// Number of runs in it.
     pub(super) fn runs(&self) -> usize {
         self.of.len()
     }
 }
 
 impl Glances {
-    /// What there is to see of a folder now, or why there is nothing.
+    /// Preview of a folder now, or why there is none.
     pub(super) fn of(&self, path: &Path) -> Result<Arc<Glance>, String> {
         let slot = {
-            let mut slots = self.0.lock().expect("nobody panics while holding it");
+            let mut slots = self.0.lock().expect("no thread panics while holding it");
             Arc::clone(slots.entry(path.to_owned()).or_default())
         };
-        // Results that somebody has damaged may be what a panic is about.
+        // Damaged results may have caused a panic.
         let mut slot = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let folder = Folder::open(path).map_err(|error| error.to_string())?;
         let of = folder.finished();
@@ -63,20 +62,17 @@ impl Glances {
     }
 }
 
-/// The runs of some folders that are finished by now, side by side.
+/// Comparison of the finished runs of some folders.
 pub(super) fn so_far(folders: Vec<Folder>) -> Result<Comparison, String> {
     let finished: usize = folders.iter().map(|folder| folder.finished().len()).sum();
     let planned = folders.iter().map(|folder| folder.manifest().runs.len());
     match finished {
         0 => {
-            return Err(format!(
-                "none of {} runs is finished yet: look again later",
-                planned.sum::<usize>()
-            ));
+            return Err(format!("none of {} runs is finished yet", planned.sum::<usize>()));
         }
         finished if finished > RUNS => {
             return Err(format!(
-                "{finished} runs are too many to be shown as they come: `tidegate report` makes their page"
+                "{finished} runs are too many for a live page: write their report with `tidegate report`"
             ));
         }
         _ => {}
@@ -85,7 +81,7 @@ pub(super) fn so_far(folders: Vec<Folder>) -> Result<Comparison, String> {
         [folder] => folder.manifest().baseline.clone(),
         _ => None,
     };
-    // The point that all others are compared with may not be finished yet.
+    // The baseline may not be finished yet.
     let words = |error| match error {
         crate::output::Error::Other(text) => text,
         crate::output::Error::ClosedPipe => "the results cannot be read".to_owned(),

@@ -1,12 +1,8 @@
-//! `tidegate serve`: results as they come, runs that are started, explanations and the playground
-//! in a browser.
+//! `tidegate serve`: results in progress, studies, explanations and the playground in a browser.
 
 mod answer;
-mod connections;
 mod follow;
 mod glance;
-mod guard;
-mod http;
 mod pages;
 pub(crate) mod playground;
 mod shelf;
@@ -16,14 +12,22 @@ mod study;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use serde_json::json;
+use tidegate_http::{Guard, Limits, Request, Server};
 
-use self::guard::Guard;
 use self::site::Site;
 use self::study::Studies;
 use crate::args::Serve;
 use crate::output::{Error, ExitStatus, Output};
+
+/// Most bytes of a text. JSON may make it twice as long.
+const TEXT: usize = 256 << 10;
+
+/// Time of a client to send its request, and to read each part of an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<ExitStatus, Error> {
     let site = Site::new(arguments)?;
@@ -36,35 +40,50 @@ pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<ExitStatus, Err
     let listener = TcpListener::bind(SocketAddr::new(arguments.listen, arguments.port));
     let listener = listener.map_err(|error| {
         Error::new(format!(
-            "cannot listen on {}, port {}: {error}\nhint: `--port 0` takes any port that is free",
+            "cannot listen on {}, port {}: {error}\nhint: `--port 0` takes any free port",
             arguments.listen, arguments.port
         ))
     })?;
     let address = listener.local_addr().map_err(Error::new)?;
-    let guard = Guard::new(address, &arguments.host)?;
-    let is_any = address.ip().is_unspecified();
-    let address = format!("http://{address}/{}", guard.invitation());
+    let mut guard = Guard::own(address, &arguments.host);
+    let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
+    let query = token.as_ref().map_or_else(String::new, |token| format!("?token={token}"));
+    let (is_any, is_remote) = (address.ip().is_unspecified(), token.is_some());
+    if let Some(token) = token {
+        guard = guard.with_token(token);
+    }
+    let address = format!("http://{address}/{query}");
     if output.json {
         output.print_json(&json!({ "address": address }))?;
     } else {
         output.print(&format!("{address}\n"))?;
     }
     if is_any {
-        output.say("in its place, any address of this machine will do");
+        output.say("use any address of this machine in place of that one");
     }
-    if guard.has_token() {
+    if is_remote {
         output.say(
-            "for whoever has this address: what it is asked and answers can be read on the way; Ctrl-C ends it",
+            "anyone with this address can connect; the connection is not encrypted; Ctrl-C stops the server",
         );
     } else {
-        output.say("for a browser on this machine; Ctrl-C ends it");
+        output.say("open it in a browser on this machine; Ctrl-C stops the server");
     }
     stop_with_us(site.studies(), output);
-    http::listen(&listener, &site, &guard);
+    let limits = Limits { body: 2 * TEXT, patience: PATIENCE };
+    let answer = |request: &Request, is_gone: &dyn Fn() -> bool| site.answer(request, is_gone);
+    Server::new(guard, limits).run(&listener, &AtomicBool::new(false), answer);
     Ok(ExitStatus::Good)
 }
 
-/// What was started here ends with us, and keeps what is finished.
+/// A token of 128 random bits.
+fn random_token() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    let filled = getrandom::fill(&mut bytes);
+    filled.map_err(|error| Error::new(format!("cannot make a random token: {error}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+/// Stops all studies on Ctrl-C; finished runs are kept.
 fn stop_with_us(studies: &Studies, output: Output) {
     let studies = studies.clone();
     let set = ctrlc::set_handler(move || {
@@ -72,11 +91,11 @@ fn stop_with_us(studies: &Studies, output: Output) {
         std::process::exit(0);
     });
     if let Err(error) = set {
-        output.warn(&format!("Ctrl-C will not stop what is started: {error}"));
+        output.warn(&format!("Ctrl-C will not stop running studies: {error}"));
     }
 }
 
-/// Writes what any web server can show into a folder.
+/// Writes the static pages into a folder, for any web server.
 fn export(site: &Site, folder: &Path, output: Output) -> Result<ExitStatus, Error> {
     let mut written = Vec::new();
     for (path, bytes) in site.files() {

@@ -1,4 +1,4 @@
-//! The pages of the site as HTML. Scripts and styles are files beside them.
+//! Pages of the site as HTML. Scripts and styles are separate files.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::builtin;
 use crate::catalogue;
 use crate::cmd::run::count;
 
-/// What the first page of a folder shows.
+/// Contents of a folder's first page.
 pub(super) struct Watched<'a> {
     pub(super) path: &'a Path,
     pub(super) progress: &'a Progress,
@@ -23,7 +23,7 @@ pub(super) struct Watched<'a> {
     pub(super) is_read_only: bool,
 }
 
-/// A page around a body. `up` leads from it to the first page.
+/// A page around a body. `up` is the path from it to the first page.
 fn frame(title: &str, up: &str, links: &str, body: &str) -> String {
     let title = escaped(title);
     format!(
@@ -40,7 +40,7 @@ fn frame(title: &str, up: &str, links: &str, body: &str) -> String {
 <script type="module" src="{up}assets/serve.js"></script>
 </head>
 <body>
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main">Skip to the content</a>
 <header>
 <h1>{title}</h1>
 <nav aria-label="Pages">{links}</nav>
@@ -53,7 +53,7 @@ fn frame(title: &str, up: &str, links: &str, body: &str) -> String {
     )
 }
 
-/// Links to the pages that a server has.
+/// Links to the pages of a server.
 fn links(up: &str) -> String {
     let mut out = String::new();
     for (path, name) in [
@@ -61,7 +61,7 @@ fn links(up: &str) -> String {
         ("start/", "Start a study"),
         ("plan/", "Plan a network"),
         ("playground/index.html", "Playground"),
-        ("docs/reproduction.html", "Published figures"),
+        ("docs/reproduction.html", "Reproduced figures"),
         ("docs/scenario.html", "Scenario files"),
     ] {
         let up = if path.is_empty() && up.is_empty() { "./" } else { up };
@@ -70,30 +70,29 @@ fn links(up: &str) -> String {
     out
 }
 
-/// The first page: with the results as they stand on a server, with the galleries alone in a folder
-/// of files.
+/// The first page: with the results on a server, with only the galleries in an export.
 pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground: bool) -> String {
     let mut body = results.unwrap_or_default().to_owned();
     if has_playground {
         body.push_str(
-            "<section><h2><a href=\"playground/index.html\">Playground</a></h2><p>The simulator in this \
-             browser: see a queue breathe.</p></section>\n",
+            "<section><h2><a href=\"playground/index.html\">Playground</a></h2><p>Watch a switch queue and \
+             its ECN marks, simulated packet by packet.</p></section>\n",
         );
     } else {
         _ = writeln!(body, "<p class=\"warning\">{}</p>", escaped(playground::NONE));
     }
     body.push_str(
         "<section><h2>Reference</h2><ul><li><a href=\"docs/scenario.html\">Scenario files</a>: every key\
-         <li><a href=\"docs/reproduction.html\">Published figures, run again</a>",
+         <li><a href=\"docs/reproduction.html\">Reproduced figures</a>",
     );
     for name in galleries {
         let name = escaped(name);
         _ = write!(
             body,
-            "<li><a href=\"galleries/{name}/index.html\">Published figures, drawn: {name}</a>"
+            "<li><a href=\"galleries/{name}/index.html\">Gallery of reproduced figures: {name}</a>"
         );
     }
-    body.push_str("</ul></section>\n<section><h2>What a name means</h2>\n");
+    body.push_str("</ul></section>\n<section><h2>Glossary of names</h2>\n");
     let mut kind = None;
     for entry in catalogue::all() {
         if kind != Some(entry.kind) {
@@ -113,27 +112,27 @@ pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground:
     frame("Tidegate", "", &links, &body)
 }
 
-/// The results folders as they stand.
+/// List of the results folders.
 pub(super) fn results(all: &[(String, Item)]) -> String {
     let mut out = String::from("<section id=\"results\"><h2>Results</h2>\n");
     if all.is_empty() {
         out.push_str(
-            "<p>There are none yet: <a href=\"start/\">start a study</a>, or run a scenario with \
-             <code>tidegate run</code> and look again.</p></section>\n",
+            "<p>No results yet: <a href=\"start/\">start a study</a>, or run a scenario with \
+             <code>tidegate run</code> and reload this page.</p></section>\n",
         );
         return out;
     }
     out.push_str(
         "<form action=\"compare\" method=\"get\">\n<p class=\"buttons\"><label>Filter \
          <input type=\"search\" id=\"filter\" autocomplete=\"off\"></label> \
-         <button class=\"framed\">Compare those that are ticked</button></p>\n\
+         <button class=\"framed\">Compare selected</button></p>\n\
          <div class=\"wide\" tabindex=\"0\"><table class=\"claims list\"><thead><tr>\
          <th><span class=\"unseen\">compare</span><th>results<th>runs<th>folder<th>files</tr></thead><tbody>\n",
     );
     for (name, item) in all {
         row(&mut out, name, item);
     }
-    out.push_str("</tbody></table></div></form>\n<p id=\"none\" hidden>No results are called so.</p></section>\n");
+    out.push_str("</tbody></table></div></form>\n<p id=\"none\" hidden>No results match the filter.</p></section>\n");
     out
 }
 
@@ -143,7 +142,7 @@ fn row(out: &mut String, name: &str, item: &Item) {
         Item::Reproduction(_) => {
             _ = writeln!(
                 out,
-                "<tr><td><td><a href=\"galleries/{name}/\">Published figures, run again</a><td><td>\
+                "<tr><td><td><a href=\"galleries/{name}/\">Reproduced figures</a><td><td>\
                  <code>{shown}</code><td>"
             );
         }
@@ -172,7 +171,7 @@ fn row(out: &mut String, name: &str, item: &Item) {
     }
 }
 
-/// How far a folder is, and what came out so far.
+/// Progress and preview of a folder.
 pub(super) fn watch(watched: &Watched<'_>) -> String {
     let Watched { path, progress, glance, is_read_only } = watched;
     let folder = Folder::open(path);
@@ -211,9 +210,8 @@ pub(super) fn watch(watched: &Watched<'_>) -> String {
     );
     if !is_read_only {
         body.push_str(
-            "<p class=\"buttons\"><button type=\"button\" class=\"framed\" id=\"stop\" hidden>Stop; keep what is \
-             finished</button><button type=\"button\" class=\"framed\" id=\"resume\" hidden>Go on with what is missing\
-             </button></p>\n",
+            "<p class=\"buttons\"><button type=\"button\" class=\"framed\" id=\"stop\" hidden>Stop and keep finished \
+             runs</button><button type=\"button\" class=\"framed\" id=\"resume\" hidden>Resume</button></p>\n",
         );
     }
     body.push_str(
@@ -221,9 +219,9 @@ pub(super) fn watch(watched: &Watched<'_>) -> String {
          <ul id=\"failed\"></ul></section>\n",
     );
     body.push_str(
-        "<section><h2>Results so far</h2><p><a href=\"report.html\">The whole report</a> with all charts · \
-         <a href=\"manifest.json\">manifest</a> · <a href=\"summary.csv\">table as CSV</a>, once all runs are \
-         finished</p>\n<div id=\"glance\">",
+        "<section><h2>Results so far</h2><p><a href=\"report.html\">Full report</a> with all charts · \
+         <a href=\"manifest.json\">manifest</a> · <a href=\"summary.csv\">table as CSV</a> (when all runs are \
+         finished)</p>\n<div id=\"glance\">",
     );
     match glance {
         Ok(glance) => body.push_str(&self::glance(glance)),
@@ -233,19 +231,19 @@ pub(super) fn watch(watched: &Watched<'_>) -> String {
     frame(&title, "../../", &links("../../"), &body)
 }
 
-/// How far a folder is, in words. The page has the same ones.
+/// Progress in words. The page's script has the same ones.
 fn state(progress: &Progress) -> String {
     if let Some(problem) = &progress.problem {
         return problem.clone();
     }
     if progress.planned == 0 {
-        return "beginning".to_owned();
+        return "starting".to_owned();
     }
     let of = count(progress.planned, "run");
     format!("{} of {of} finished", progress.finished)
 }
 
-/// The chart and the table of the runs that are finished.
+/// Chart and table of the finished runs.
 pub(super) fn glance(glance: &Glance) -> String {
     let mut out = String::new();
     if let Some([light, _]) = &glance.chart {
@@ -256,7 +254,7 @@ pub(super) fn glance(glance: &Glance) -> String {
             "<picture><source srcset=\"chart-dark.svg?runs={runs}\" media=\"(prefers-color-scheme: dark)\">\
              <img src=\"chart-light.svg?runs={runs}\" alt=\"{alt}\"></picture>",
             runs = glance.runs(),
-            // It was escaped when it was drawn.
+            // The title was escaped when it was drawn.
             alt = title.unwrap_or("chart")
         );
     }
@@ -264,16 +262,16 @@ pub(super) fn glance(glance: &Glance) -> String {
     out
 }
 
-/// A scenario to run.
+/// Form for a scenario.
 pub(super) fn start(home: &Path, bounds: &str, is_read_only: bool) -> String {
     if is_read_only {
-        let body = "<p class=\"warning\">Nothing can be started here: it is served <code>--read-only</code>.</p>\n";
+        let body = "<p class=\"warning\">Read-only: studies cannot be started, stopped or resumed (<code>--read-only</code>).</p>\n";
         return frame("Start a study", "../", &links("../"), body);
     }
     let mut body = format!(
-        "<p>A scenario is run as <code>tidegate run</code> runs it: its results go to a new folder in \
-         <code>{}</code>, and can be followed here. What can be started: {}.</p>\n\
-         <form id=\"start\">\n<p class=\"buttons\"><label>Begin with <select id=\"example\">",
+        "<p>Run a scenario as with <code>tidegate run</code>. Its results go to a new folder in \
+         <code>{}</code>; follow them here. Limits: {}.</p>\n\
+         <form id=\"start\">\n<p class=\"buttons\"><label>Example <select id=\"example\">",
         escaped(&home.display().to_string()),
         escaped(bounds)
     );
@@ -282,7 +280,7 @@ pub(super) fn start(home: &Path, bounds: &str, is_read_only: bool) -> String {
         _ = write!(body, "<option value=\"{name}\">{name}: {title}</option>");
     }
     body.push_str(
-        "</select></label></p>\n<label for=\"text\">The scenario, as <a href=\"../docs/scenario.html\">TOML</a></label>\n\
+        "</select></label></p>\n<label for=\"text\">Scenario, as <a href=\"../docs/scenario.html\">TOML</a></label>\n\
          <textarea id=\"text\" spellcheck=\"false\" autocomplete=\"off\" autocapitalize=\"off\" rows=\"28\"></textarea>\n\
          <p class=\"buttons\"><button class=\"framed\" id=\"go\">Start</button>\
          <button type=\"button\" class=\"framed\" id=\"check\">Check only</button></p>\n</form>\n\
@@ -291,37 +289,37 @@ pub(super) fn start(home: &Path, bounds: &str, is_read_only: bool) -> String {
     frame("Start a study", "../", &links("../"), &body)
 }
 
-/// A network to plan.
+/// Form for a network.
 pub(super) fn plan() -> String {
     let mut body = String::from(
-        "<p>Ten lines say what a network is; <code>tidegate plan</code> answers which thresholds it needs and what they \
-         mean, or with the configuration of its switches.</p>\n<form id=\"plan\">\n<p class=\"buttons\">\
-         <label>Begin with <select id=\"example\">",
+        "<p>Describe a network in ten lines. <code>tidegate plan</code> computes the marking thresholds that it needs and \
+         explains them, or writes the configuration of its switches.</p>\n<form id=\"plan\">\n<p class=\"buttons\">\
+         <label>Example <select id=\"example\">",
     );
     for network in builtin::NETWORKS {
         _ = write!(body, "<option>{}</option>", network.name);
     }
-    body.push_str("</select></label> <label>Answer <select id=\"emit\"><option value=\"\">thresholds and why</option>");
+    body.push_str("</select></label> <label>Output <select id=\"emit\"><option value=\"\">thresholds with reasons</option>");
     for dialect in Dialect::ALL {
         let (name, title) = (dialect.name(), escaped(dialect.title()));
         _ = write!(body, "<option value=\"{name}\">configuration for {title}</option>");
     }
     body.push_str(
-        "</select></label></p>\n<label for=\"text\">The network, as TOML</label>\n\
+        "</select></label></p>\n<label for=\"text\">Network, as TOML</label>\n\
          <textarea id=\"text\" spellcheck=\"false\" autocomplete=\"off\" autocapitalize=\"off\" rows=\"14\"></textarea>\n\
-         <p class=\"buttons\"><button class=\"framed\" id=\"go\">Answer</button></p>\n</form>\n\
+         <p class=\"buttons\"><button class=\"framed\" id=\"go\">Plan</button></p>\n</form>\n\
          <pre id=\"answer\" role=\"status\" tabindex=\"0\" hidden></pre>\n",
     );
     frame("Plan a network", "../", &links("../"), &body)
 }
 
-/// Something that cannot be shown, in words.
+/// A page with a message instead of its content.
 pub(super) fn words(title: &str, up: &str, words: &str) -> String {
     let body = format!("<p class=\"warning\">{}</p>\n", escaped(words));
     frame(title, up, &links(up), &body)
 }
 
-/// The same in a page that is there already.
+/// A message within a page.
 pub(super) fn remark(words: &str) -> String {
     format!("<p>{}</p>", escaped(words))
 }

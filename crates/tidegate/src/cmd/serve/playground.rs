@@ -1,5 +1,4 @@
-//! The playground: its page, and the simulator behind it, which is this program in a process of its
-//! own for each request.
+//! The playground: its page, and its simulator, which is this program in a process per request.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,22 +17,22 @@ use std::time::{Duration, Instant};
 use tidegate_report::page::STYLE;
 use tidegate_web::page;
 
-use super::http::TEXT;
+use super::TEXT;
 use crate::output::{Error, ExitStatus};
 use crate::process;
 
-/// Said where pages go to a server that cannot simulate.
-pub(super) const NONE: &str = "the playground is not among these files: for a server that cannot simulate it needs the simulator as \
-                               WebAssembly, which `crates/web/build` makes and releases have: --playground FOLDER";
+/// Message about an export without the playground.
+pub(super) const NONE: &str = "the export has no playground: a static web server needs the simulator as WebAssembly. Build it with \
+                               `crates/web/build` or take it from a release, and name its folder: --playground FOLDER";
 
-/// Where the page asks, beside its files.
+/// Address of the simulator, beside the page.
 pub(super) const SIMULATOR: &str = "simulate";
 
-/// A folder without it is no playground.
+/// File that identifies a folder with the playground.
 const WASM: &str = "tidegate.wasm";
 const INDEX: &str = "index.html";
 
-/// The program's own files with their names: runs are simulated here.
+/// The program's own files by name. The server simulates.
 pub(super) fn own() -> Vec<(String, Vec<u8>)> {
     let style = [("report.css", STYLE)];
     let files = page::FILES.iter().chain(&style);
@@ -45,12 +44,12 @@ pub(super) fn own() -> Vec<(String, Vec<u8>)> {
     files.collect()
 }
 
-/// The files of a folder that `crates/web/build` has made: runs are simulated in the browser.
+/// Files of a folder that `crates/web/build` made. The browser simulates.
 pub(super) fn of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     if !folder.join(WASM).is_file() {
         let folder = folder.display();
         return Err(Error::new(format!(
-            "there is no playground in {folder}\nhint: crates/web/build makes one"
+            "no playground in {folder}\nhint: build one with crates/web/build"
         )));
     }
     let cannot = |error| Error::new(format!("cannot read {}: {error}", folder.display()));
@@ -70,16 +69,16 @@ pub(super) fn of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     Ok(files)
 }
 
-/// How long a run may simulate; what it came to by then is shown.
+/// Time limit of a simulation; its results so far are shown.
 const BUDGET: Duration = Duration::from_secs(20);
 
-/// How long a request may take in all, with reading the scenario and sending the answer.
+/// Time limit of a request, including reading the scenario and sending the answer.
 const LIMIT: Duration = Duration::from_secs(40);
 
-/// How often a request that waits is looked at.
+/// Interval between checks of a waiting request.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The most bytes of an answer: far more than the limits of the page come to.
+/// Longest answer in bytes: far above the limits of the page.
 const LONGEST: u64 = 256 << 20;
 
 /// Answers the request on standard input: `tidegate simulate`, which a server starts.
@@ -95,8 +94,7 @@ pub(crate) fn simulate() -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Good)
 }
 
-/// How many requests are answered at once: two lanes, and what is asked about their text. Others
-/// wait.
+/// Requests answered at once: two lanes, and completions and edits. Others wait.
 #[derive(Clone)]
 pub(super) struct Places(Arc<(Mutex<usize>, Condvar)>);
 
@@ -109,7 +107,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// A place, or nothing if whoever asked has gone before there was one.
+    /// Waits for a place. Nothing if the client leaves meanwhile.
     fn take(&self, is_gone: &dyn Fn() -> bool) -> Option<Place<'_>> {
         let (free, changed) = &*self.0;
         let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +142,7 @@ pub(super) struct Simulation {
 }
 
 impl Simulation {
-    /// The answer, or nothing if whoever asked has gone.
+    /// Returns the answer. Nothing if the client leaves meanwhile.
     pub(super) fn answer(self, is_gone: &dyn Fn() -> bool) -> Option<Vec<u8>> {
         let _place = self.places.take(is_gone)?;
         let mut child = match (self.begin)() {
@@ -158,7 +156,7 @@ impl Simulation {
         thread::spawn(move || {
             let mut answer = Vec::new();
             let read = output.map(|output| output.take(LONGEST).read_to_end(&mut answer));
-            // Nobody may wait for it any more.
+            // The client may have left.
             drop(read.and_then(Result::ok).map(|_| send.send(answer)));
         });
         let limit = Instant::now() + LIMIT;
@@ -169,7 +167,7 @@ impl Simulation {
                 answer => break Some(answer.unwrap_or_default()),
             }
         };
-        // It may be over.
+        // It may have ended.
         drop(child.kill());
         let status = child.wait();
         let is_whole = status.is_ok_and(|status| status.success());
@@ -178,7 +176,7 @@ impl Simulation {
             return Some(answer);
         }
         Some(tidegate_web::refusal(
-            "the simulation needed more time or memory than it may have here: make the scenario smaller, or run it with \
+            "the simulation exceeded its limit of time or memory: make the scenario smaller, or run it with \
              `tidegate run`",
         ))
     }

@@ -1,5 +1,4 @@
-//! The results folders that are shown, each by a name that stands in addresses: no address is a
-//! path.
+//! Results folders of the server. Addresses contain their names, never paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,12 +12,12 @@ use super::super::reproduce;
 use super::super::run::place;
 use crate::output::Error;
 
-/// Results on the shelf.
+/// A folder of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// A results folder.
     Results(PathBuf),
-    /// Published figures that were run again.
+    /// Reproduced figures.
     Reproduction(PathBuf),
 }
 
@@ -29,7 +28,7 @@ impl Item {
         }
     }
 
-    /// What a folder holds, if that is something to show.
+    /// Kind of a folder, if it has results.
     fn at(path: &Path) -> Option<Self> {
         if path.join("manifest.json").is_file() {
             Some(Self::Results(path.to_owned()))
@@ -43,22 +42,22 @@ impl Item {
 
 pub(super) struct Shelf {
     roots: Vec<PathBuf>,
-    /// Where what is started goes, and whether that is shown besides what was named.
+    /// Folder for new studies, and whether it is listed besides the named folders.
     home: PathBuf,
     is_home_shown: bool,
-    /// Names stay what they are, whatever comes and goes.
+    /// Names never change while the server runs.
     named: Mutex<BTreeMap<String, Item>>,
 }
 
 impl Shelf {
-    /// The folders that are named; without names, the one that runs write to.
+    /// The named folders, or the default folder of runs.
     pub(super) fn new(named: &[PathBuf], is_home_shown: bool) -> Result<Self, Error> {
         let usual = PathBuf::from(place::HOME);
         for path in named {
             let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
             if !is_empty && Item::at(path).is_none() && items(path).is_empty() {
                 return Err(Folder::open(path).map_or_else(Error::new, |_| {
-                    Error::new(format!("there are no results in {}", path.display()))
+                    Error::new(format!("no results in {}", path.display()))
                 }));
             }
         }
@@ -75,7 +74,7 @@ impl Shelf {
         &self.home
     }
 
-    /// Everything that is there now, by name.
+    /// All results that exist now, by name.
     pub(super) fn all(&self) -> Vec<(String, Item)> {
         let mut all: Vec<(String, Item)> = Vec::new();
         let mut roots: Vec<&PathBuf> = self.roots.iter().collect();
@@ -97,9 +96,9 @@ impl Shelf {
         all
     }
 
-    /// The name of some results, which may be new.
+    /// Name of some results, which may be new.
     pub(super) fn name(&self, item: &Item) -> String {
-        let mut named = self.named.lock().expect("nobody panics while holding it");
+        let mut named = self.named.lock().expect("no thread panics while holding it");
         if let Some((name, _)) = named.iter().find(|(_, other)| *other == item) {
             return name.clone();
         }
@@ -118,21 +117,21 @@ impl Shelf {
         name
     }
 
-    /// What has a name.
+    /// Results of a name.
     pub(super) fn find(&self, name: &str) -> Option<Item> {
         let known = || {
-            let named = self.named.lock().expect("nobody panics while holding it");
+            let named = self.named.lock().expect("no thread panics while holding it");
             named.get(name).cloned()
         };
         known().or_else(|| {
-            // It may have come since somebody looked.
+            // They may be newer than the last listing.
             self.all();
             known()
         })
     }
 }
 
-/// The results in a folder. What a link leads to is not in it.
+/// Results in a folder. Targets of links are not in it.
 fn items(folder: &Path) -> Vec<Item> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -141,7 +140,7 @@ fn items(folder: &Path) -> Vec<Item> {
     paths.iter().filter_map(|path| Item::at(path)).collect()
 }
 
-/// A text as a name that is fit for files and addresses.
+/// Converts a text to a name for files and addresses.
 pub(super) fn plain(text: &str) -> String {
     let letter = |letter: char| match letter {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
@@ -154,7 +153,7 @@ pub(super) fn plain(text: &str) -> String {
     }
 }
 
-/// A file of a folder, unless it is a link that leads out of it.
+/// Reads a file of a folder, unless it is a link that leads out of the folder.
 pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     let cannot = |error: std::io::Error| format!("{name} cannot be read: {error}");
     let path = folder.join(name).canonicalize().map_err(cannot)?;
@@ -164,7 +163,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     tidegate_report::folder::read_file(&path).map_err(cannot)
 }
 
-/// The page of a figure, in the folder of a reproduction.
+/// Whether a path is the page of a figure in the folder of a reproduction.
 pub(super) fn is_page_of_figure(path: &str) -> bool {
     path.strip_suffix("/report.html").is_some_and(|figure| library::ids().contains(&figure))
 }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_fit_for_files_and_addresses() {
+    fn names_are_valid_in_files_and_addresses() {
         for (text, expected) in [
             ("tcn-f10", "tcn-f10"),
             ("my study", "my-study"),

@@ -1,17 +1,18 @@
-//! What is served: fixed pages, results as they stand, and what can be done with them.
+//! The site: static pages, results in progress, and actions.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tidegate_http::{Answer, Request};
 use tidegate_report::folder::Folder;
 use tidegate_report::page::{STYLE, document};
 use tidegate_reproduce::library;
 
 use super::super::report::PAGE;
-use super::answer::{Answer, Policy};
+use super::TEXT;
+use super::answer::{self, Policy};
 use super::follow::Follower;
 use super::glance::{self, Glances};
-use super::http::{self, Request};
 use super::pages::{self, Watched};
 use super::playground;
 use super::shelf::{self, Item, Shelf};
@@ -23,17 +24,17 @@ use crate::cmd::{explain, plan};
 use crate::markdown;
 use crate::output::Error;
 
-/// Files of a results folder that can be had beside its report.
+/// Files of a results folder that are served beside its report.
 const FILES: [&str; 3] = ["manifest.json", "summary.csv", "summary.json"];
 
-/// The most folders that are compared.
+/// Most folders in a comparison.
 const COMPARED: usize = 20;
 
-/// Columns of an answer in words.
+/// Columns of a plain-text answer.
 const WIDTH: usize = 100;
 
 pub(super) struct Site {
-    /// The pages that do not change, by path.
+    /// Static pages by path.
     fixed: BTreeMap<String, Vec<u8>>,
     shelf: Shelf,
     studies: Studies,
@@ -44,7 +45,7 @@ impl Site {
     pub(super) fn new(arguments: &Serve) -> Result<Self, Error> {
         let mut site = Self {
             fixed: BTreeMap::new(),
-            // What can be started is shown when it is there.
+            // A server that can start studies lists their folder once it exists.
             shelf: Shelf::new(
                 &arguments.folders,
                 !arguments.read_only && arguments.export.is_none(),
@@ -54,7 +55,7 @@ impl Site {
         };
         let playground = match &arguments.playground {
             Some(folder) => playground::of(folder)?,
-            // Files for a server that cannot simulate.
+            // A static web server cannot simulate.
             None if arguments.export.is_some() => Vec::new(),
             None => playground::own(),
         };
@@ -73,8 +74,7 @@ impl Site {
         &self.studies
     }
 
-    /// What any web server can show, by path: the pages that do not change, and the galleries as
-    /// they are.
+    /// Files of an export by path: the static pages and the galleries.
     pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = self.fixed.clone();
         let mut galleries = Vec::new();
@@ -82,7 +82,7 @@ impl Site {
             let Item::Reproduction(path) = item else {
                 continue;
             };
-            // It is written when all figures are judged.
+            // The page exists when all figures are checked.
             let Ok(index) = shelf::read(&path, "index.html") else {
                 continue;
             };
@@ -104,8 +104,8 @@ impl Site {
         self.fixed.insert(path.to_owned(), text.into());
     }
 
-    /// An explanation of every name, the reference of scenarios and what became of the papers'
-    /// figures; and what pages need.
+    /// Adds an explanation of every name, the reference of scenarios, the verdicts on the papers'
+    /// figures, and the assets of pages.
     fn add_pages(&mut self) {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         for entry in &catalogue::all() {
@@ -119,7 +119,7 @@ impl Site {
         let reproduction = catalogue::text("reproduction.md");
         for (path, title, text) in [
             ("docs/scenario.html", "Scenario files", &*tidegate_scenario::reference()),
-            ("docs/reproduction.html", "Published figures, run again", reproduction),
+            ("docs/reproduction.html", "Reproduced figures", reproduction),
         ] {
             self.add(path, &document(title, &markdown::html(text)));
         }
@@ -133,21 +133,22 @@ impl Site {
         }
     }
 
-    pub(super) fn answer(&self, request: &Request) -> Answer {
+    /// Answers a request, unless its client closes the connection during a simulation.
+    pub(super) fn answer(&self, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
         let answer = match request.method.as_str() {
             "POST" if request.path.strip_prefix("playground/") == Some(playground::SIMULATOR) => {
-                let simulation = self.studies.simulation(&request.body);
-                Some(Answer::simulation(simulation))
+                let bytes = self.studies.simulation(&request.body).answer(is_gone)?;
+                return Some(Answer::new("application/octet-stream", bytes));
             }
             "POST" => self.done(request),
             _ => self.shown(request),
         };
-        answer.unwrap_or_else(|| Answer::text("404 Not Found", "there is no such page"))
+        answer.or_else(|| Some(Answer::text("404 Not Found", "page not found")))
     }
 
-    /// What is at a path.
+    /// Page or file at a path.
     fn shown(&self, request: &Request) -> Option<Answer> {
-        let own = |html| Some(Answer::page(Policy::Own, html));
+        let own = |html| Some(answer::page(Policy::Own, html));
         match request.path.as_str() {
             "" | "index.html" => {
                 let results = pages::results(&self.shelf.all());
@@ -164,13 +165,13 @@ impl Site {
             path => {
                 if let Some(name) = path.strip_prefix("start/") {
                     let builtin = builtin::Builtin::named(name.strip_suffix(".toml")?)?;
-                    return Some(Answer::file(name, Policy::Closed, builtin.text.into()));
+                    return Some(answer::file(name, Policy::Closed, builtin.text.into()));
                 }
                 if let Some(name) = path.strip_prefix("plan/") {
                     let wanted = name.strip_suffix(".toml")?;
                     let mut networks = builtin::NETWORKS.iter();
                     let network = networks.find(|network| network.name == wanted)?;
-                    return Some(Answer::file(name, Policy::Closed, network.text.into()));
+                    return Some(answer::file(name, Policy::Closed, network.text.into()));
                 }
                 if let Some(rest) = path.strip_prefix("results/") {
                     let (name, file) = rest.split_once('/')?;
@@ -185,7 +186,7 @@ impl Site {
         }
     }
 
-    /// A file that does not change.
+    /// A static file.
     fn file(&self, path: &str) -> Option<Answer> {
         let bytes = self.fixed.get(path)?.clone();
         let policy = match path.split('/').next() {
@@ -193,10 +194,10 @@ impl Site {
             Some("assets") => Policy::Closed,
             _ => Policy::Document,
         };
-        Some(Answer::file(path, policy, bytes))
+        Some(answer::file(path, policy, bytes))
     }
 
-    /// Something of a results folder.
+    /// A page or file of a results folder.
     fn result(&self, name: &str, file: &str) -> Option<Answer> {
         let Item::Results(path) = self.shelf.find(name)? else {
             return None;
@@ -213,44 +214,44 @@ impl Site {
                     glance,
                     is_read_only: self.studies.is_read_only(),
                 });
-                Answer::page(Policy::Own, html)
+                answer::page(Policy::Own, html)
             }
-            "events" => Answer::events(Follower::new(&path, &self.studies)),
+            "events" => answer::events(Follower::new(&path, &self.studies)),
             "glance" => match self.glances.of(&path) {
-                Ok(glance) => Answer::page(Policy::Closed, pages::glance(&glance)),
-                Err(why) => Answer::page(Policy::Closed, pages::remark(&why)),
+                Ok(glance) => answer::page(Policy::Closed, pages::glance(&glance)),
+                Err(why) => answer::page(Policy::Closed, pages::remark(&why)),
             },
             "chart-light.svg" | "chart-dark.svg" => {
                 let glance = self.glances.of(&path).ok()?;
                 let [light, dark] = glance.chart.as_ref()?;
                 let chart = if file.contains("dark") { dark } else { light };
-                Answer::file(file, Policy::Closed, chart.as_bytes().to_vec())
+                answer::file(file, Policy::Closed, chart.as_bytes().to_vec())
             }
             PAGE => {
                 let folder = Folder::open(&path).map_err(|error| error.to_string());
                 let is_large = |folder: &Folder| folder.finished().len() > glance::RUNS;
                 let made = folder.and_then(|folder| {
                     if is_large(&folder) {
-                        // Its script is run if it is ours.
+                        // The sandbox runs its script only if it is this program's.
                         return shelf::read(&path, PAGE);
                     }
                     glance::so_far(vec![folder]).map(|all| all.render().into_bytes())
                 });
                 match made {
-                    Ok(html) => Answer::file(PAGE, Policy::Results, html),
-                    Err(why) => Answer::missing(pages::words(name, up, &why)),
+                    Ok(html) => answer::file(PAGE, Policy::Results, html),
+                    Err(why) => answer::missing(pages::words(name, up, &why)),
                 }
             }
-            // No other name gets to the disk.
+            // Other names never reach the disk.
             file if FILES.contains(&file) => match shelf::read(&path, file) {
-                Ok(bytes) => Answer::file(file, Policy::Closed, bytes),
-                Err(why) => Answer::missing(pages::words(name, up, &why)),
+                Ok(bytes) => answer::file(file, Policy::Closed, bytes),
+                Err(why) => answer::missing(pages::words(name, up, &why)),
             },
             _ => return None,
         })
     }
 
-    /// A page of published figures that were run again.
+    /// A page of reproduced figures.
     fn gallery(&self, name: &str, file: &str) -> Option<Answer> {
         let Item::Reproduction(path) = self.shelf.find(name)? else {
             return None;
@@ -261,22 +262,22 @@ impl Site {
             _ => return None,
         };
         Some(match shelf::read(&path, file) {
-            Ok(bytes) => Answer::file(file, Policy::Results, bytes),
+            Ok(bytes) => answer::file(file, Policy::Results, bytes),
             Err(why) => {
                 let up = if file == "index.html" { "../../" } else { "../../../" };
-                let why = format!("{why}\nIt is written when all figures are judged.");
-                Answer::missing(pages::words(name, up, &why))
+                let why = format!("{why}\nThe gallery is written when all figures are checked.");
+                answer::missing(pages::words(name, up, &why))
             }
         })
     }
 
-    /// The report of several folders.
+    /// Comparison of several folders.
     fn compared(&self, request: &Request) -> Answer {
-        let words = |why: &str| Answer::page(Policy::Own, pages::words("Compare results", "", why));
+        let words = |why: &str| answer::page(Policy::Own, pages::words("Compare results", "", why));
         let mut folders = Vec::new();
         for name in request.asked("with") {
             let Some(Item::Results(path)) = self.shelf.find(name) else {
-                return words("there are no results of that name any more");
+                return words("results not found: the folder was removed");
             };
             match Folder::open(&path) {
                 Ok(folder) => folders.push(folder),
@@ -284,28 +285,28 @@ impl Site {
             }
         }
         match folders.len() {
-            0 | 1 => return words("tick two results or more, and compare them then"),
+            0 | 1 => return words("select two or more results to compare"),
             count if count > COMPARED => {
                 return words(&format!(
-                    "{count} results are too many to compare: tick up to {COMPARED}"
+                    "{count} results are too many to compare: select up to {COMPARED}"
                 ));
             }
             _ => {}
         }
         match glance::so_far(folders) {
-            Ok(comparison) => Answer::page(Policy::Results, comparison.render()),
+            Ok(comparison) => answer::page(Policy::Results, comparison.render()),
             Err(why) => words(&why),
         }
     }
 
-    /// Does what is asked, and says what came of it: in words, if it could not be done.
+    /// Carries out an action. The answer has an `error` if it failed.
     fn done(&self, request: &Request) -> Option<Answer> {
         let Ok(asked) = serde_json::from_slice::<Value>(&request.body) else {
-            return Some(Answer::text("400 Bad Request", "what was sent is no JSON"));
+            return Some(Answer::text("400 Bad Request", "the body is not valid JSON"));
         };
         let text = asked["text"].as_str().unwrap_or_default();
-        if text.len() > http::TEXT {
-            return Some(Answer::text("413 Content Too Large", http::TOO_LONG));
+        if text.len() > TEXT {
+            return Some(Answer::text("413 Content Too Large", "the text is longer than 256 KiB"));
         }
         let result = match request.path.as_str() {
             "start/check" => self.studies.check(text).and_then(|checked| {
@@ -340,6 +341,6 @@ impl Site {
                 done.map(|()| json!({}))
             }
         };
-        Some(Answer::json(&result.unwrap_or_else(|why| json!({ "error": why }))))
+        Some(answer::json(&result.unwrap_or_else(|why| json!({ "error": why }))))
     }
 }

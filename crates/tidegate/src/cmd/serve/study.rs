@@ -1,6 +1,5 @@
-//! Runs that are started on the page: each is this program, in a process of its own, told what the
-//! command line would be told. What it leaves is a results folder like any other, and that is all
-//! there is to know of it.
+//! Studies: each is this program in a process of its own, with the arguments of a command line. Its
+//! only result is an ordinary results folder.
 
 #![expect(
     clippy::disallowed_methods,
@@ -29,34 +28,34 @@ use super::shelf::plain;
 use crate::args::Serve;
 use crate::{embed, process};
 
-/// How long it may take to say what a scenario means.
+/// Time limit of checking a scenario.
 const CHECK: Duration = Duration::from_secs(20);
 
-/// How long a study may take to stop when it is asked to, before it is ended.
+/// Time of a study to stop on request before it is killed.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// How often processes are looked at.
+/// Interval between checks of processes.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How many of the last lines that a study said are kept.
+/// Number of kept lines of a study's messages.
 const LINES: usize = 30;
 
-/// The most bytes that are read of what a process says.
+/// Most bytes read from a process.
 const LONGEST: u64 = 8 << 20;
 
-/// What was started here. Copies are of the same.
+/// Studies of this server. Clones share them.
 #[derive(Clone)]
 pub(super) struct Studies {
     bounds: Bounds,
     by_folder: Arc<Mutex<BTreeMap<PathBuf, Arc<Study>>>>,
-    /// Held by who has a scenario checked: one at a time.
+    /// Held while a scenario is checked: one at a time.
     checking: Arc<Mutex<()>>,
     simulating: Places,
-    /// Nothing is started any more.
+    /// No further process may start.
     is_ending: Arc<AtomicBool>,
 }
 
-/// What may be started.
+/// Limits of studies.
 #[derive(Clone)]
 struct Bounds {
     is_read_only: bool,
@@ -66,7 +65,7 @@ struct Bounds {
     jobs: Option<NonZeroUsize>,
 }
 
-/// A process that runs what a folder lacks.
+/// A process that runs the missing runs of a folder.
 struct Study {
     process: Mutex<Child>,
     said: Mutex<VecDeque<String>>,
@@ -75,7 +74,7 @@ struct Study {
 
 #[derive(Clone, Copy)]
 enum State {
-    /// Since when, by the program's clock, it has been asked to stop, and why.
+    /// Time and reason of the request to stop.
     Running {
         until: Instant,
         stopped: Option<(Instant, Why)>,
@@ -86,10 +85,10 @@ enum State {
     },
 }
 
-/// Where a study has its scenario from.
+/// Source of a study's scenario.
 enum Text<'a> {
     Of(&'a Path),
-    /// Handed to it, so that nothing is written for it.
+    /// Text for standard input, so that no file is written.
     Given(String),
 }
 
@@ -100,16 +99,16 @@ enum Why {
     Late,
 }
 
-/// What a page shows of a process.
+/// State of a process for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Shown {
-    /// Whether it was started here and goes on.
+    /// Whether it was started here and is running.
     pub(super) is_running: bool,
-    /// The last that it said, or why it ended.
+    /// Its last message, or why it ended.
     pub(super) said: String,
 }
 
-/// Why something was not done, in words for the page.
+/// Reason of a refusal, for the page.
 pub(super) type Refusal = String;
 
 impl Studies {
@@ -133,7 +132,7 @@ impl Studies {
         self.bounds.is_read_only
     }
 
-    /// What can be started, in words.
+    /// Limits of studies in words.
     pub(super) fn bounds(&self) -> String {
         let minutes = self.bounds.time.as_secs() / 60;
         let memory = if process::CAN_LIMIT_MEMORY {
@@ -148,7 +147,7 @@ impl Studies {
         )
     }
 
-    /// What a scenario means, as `tidegate check --json` says it.
+    /// Result of `tidegate check --json` for a scenario.
     pub(super) fn check(&self, text: &str) -> Result<Value, Refusal> {
         self.refuse_read_only()?;
         let Ok(_alone) = self.checking.try_lock() else {
@@ -158,7 +157,7 @@ impl Studies {
         let mut child = self.begin(&words, Stdio::piped(), Stdio::piped())?;
         let said = thread::scope(|scope| {
             if let Some(mut input) = child.stdin.take() {
-                // A program that does not read all says why.
+                // A process that stops reading reports why.
                 scope.spawn(move || drop(input.write_all(text.as_bytes())));
             }
             let (output, errors) = (child.stdout.take(), child.stderr.take());
@@ -171,7 +170,7 @@ impl Studies {
             {
                 thread::sleep(TICK);
             }
-            // It may be over.
+            // It may have ended.
             let _ = child.kill();
             let _ = child.wait();
             [output, errors].map(|said| said.join().unwrap_or_default())
@@ -179,10 +178,7 @@ impl Studies {
         let checked: Option<Vec<Value>> = serde_json::from_str(&said[0]).ok();
         let checked = checked.and_then(|all| all.into_iter().next());
         checked.ok_or_else(|| match said[1].trim() {
-            "" => {
-                "the scenario could not be read in 20 seconds, or takes more memory than is allowed"
-                    .to_owned()
-            }
+            "" => "checking the scenario exceeded 20 seconds or the memory limit".to_owned(),
             why => why.to_owned(),
         })
     }
@@ -199,7 +195,7 @@ impl Studies {
         }
     }
 
-    /// Starts a scenario, with a new folder in `home`. Returns the folder.
+    /// Starts a scenario in a new folder in `home`. Returns the folder.
     pub(super) fn start(&self, text: &str, home: &Path) -> Result<PathBuf, Refusal> {
         refuse_others(&self.lock())?;
         let checked = self.check(text)?;
@@ -209,7 +205,7 @@ impl Studies {
         self.refuse_many(&checked)?;
         let name = plain(checked["name"].as_str().unwrap_or_default());
         fs::create_dir_all(home).map_err(|error| unwritten(home, &error))?;
-        // Nobody else starts anything until this is done.
+        // No other study can start until this is done.
         let mut studies = self.lock();
         refuse_others(&studies)?;
         let (file, folder) = place(home, &name, text)?;
@@ -217,22 +213,22 @@ impl Studies {
         Ok(folder)
     }
 
-    /// Goes on with the runs that a folder lacks.
+    /// Resumes the missing runs of a folder.
     pub(super) fn resume(&self, path: &Path) -> Result<(), Refusal> {
         self.refuse_read_only()?;
         let folder = Folder::open(path).map_err(|error| error.to_string())?;
         let manifest = folder.manifest();
-        // Runs of a testbed, of a figure or of a search have commands of their own.
+        // Testbeds, figures and searches have commands of their own.
         let is_simple = manifest.command.starts_with("tidegate run ") && manifest.by.is_empty();
         if !is_simple {
             return Err(format!(
-                "this was made by another command, which goes on with it: {}",
+                "another command wrote these results; resume them with it: {}",
                 manifest.command
             ));
         }
         let is_whole = path.join("summary.json").is_file();
         if is_whole && folder.finished().len() == manifest.runs.len() {
-            return Err("all of its runs are finished".to_owned());
+            return Err("all runs are finished".to_owned());
         }
         if manifest.runs.len() > self.bounds.runs {
             return Err(self.too_many(manifest.runs.len()));
@@ -240,11 +236,11 @@ impl Studies {
         let mut studies = self.lock();
         let is_own = studies.get(path).is_some_and(|study| study.is_running());
         if is_own || folder_lock::is_taken(path) {
-            return Err("it is being run already".to_owned());
+            return Err("the study is already running".to_owned());
         }
         refuse_others(&studies)?;
-        // The text that it was started with here, which its runs name; else what its manifest says,
-        // which means the same.
+        // The text that the study started with here, which its runs name; else the equivalent text
+        // of the manifest.
         let mut begun = path.as_os_str().to_owned();
         begun.push(".toml");
         let begun = PathBuf::from(begun);
@@ -257,7 +253,7 @@ impl Studies {
         self.spawn(&mut studies, text, path, true)
     }
 
-    /// Asks what was started here to stop: what is finished is kept.
+    /// Asks a study that was started here to stop; finished runs are kept.
     pub(super) fn stop(&self, folder: &Path) -> Result<(), Refusal> {
         self.refuse_read_only()?;
         let study = self.lock().get(folder).cloned();
@@ -267,19 +263,19 @@ impl Studies {
                 Ok(())
             }
             _ if folder_lock::is_taken(folder) => {
-                Err("it was not started here: stop it where it was, with Ctrl-C".to_owned())
+                Err("the study was started elsewhere: stop it there with Ctrl-C".to_owned())
             }
-            _ => Err("it is not running".to_owned()),
+            _ => Err("the study is not running".to_owned()),
         }
     }
 
-    /// What there is to see of the process that was started for a folder.
+    /// State of the process that was started for a folder.
     pub(super) fn shown(&self, folder: &Path) -> Shown {
         let study = self.lock().get(folder).cloned();
         study.map_or_else(Shown::default, |study| study.shown(self.bounds.time))
     }
 
-    /// Stops everything, and waits for it.
+    /// Stops everything and waits for it.
     pub(super) fn end(&self) {
         let all: Vec<Arc<Study>> = {
             let studies = self.lock();
@@ -295,7 +291,7 @@ impl Studies {
             thread::sleep(TICK);
         }
         for study in all.iter().filter(|study| study.is_running()) {
-            // It had its time.
+            // Its time to stop is over.
             let _ = lock(&study.process).kill();
         }
     }
@@ -306,9 +302,8 @@ impl Studies {
 
     fn refuse_read_only(&self) -> Result<(), Refusal> {
         if self.bounds.is_read_only {
-            return Err(
-                "nothing can be started or stopped here: it is served --read-only".to_owned()
-            );
+            return Err("started with --read-only: studies cannot be started, stopped or resumed"
+                .to_owned());
         }
         Ok(())
     }
@@ -323,22 +318,22 @@ impl Studies {
 
     fn too_many(&self, runs: usize) -> Refusal {
         format!(
-            "{} are more than the {} that can be started here\nhint: `tidegate run` runs any number, and \
-             `tidegate serve --most-runs` lets more be started",
+            "{} are more than the limit of {}\nhint: raise it with `tidegate serve --most-runs`, or use \
+             `tidegate run`, which has no limit",
             count(runs, "run"),
             self.bounds.runs
         )
     }
 
-    /// This program, with bounds.
+    /// Starts this program with limits.
     fn begin(&self, words: &[OsString], input: Stdio, errors: Stdio) -> Result<Child, Refusal> {
-        let cannot = |error: io::Error| format!("the program cannot be started: {error}");
+        let cannot = |error: io::Error| format!("cannot start tidegate: {error}");
         if self.is_ending.load(Ordering::Relaxed) {
-            return Err("the server is ending".to_owned());
+            return Err("the server is shutting down".to_owned());
         }
         let mut command = embed::this_program().map_err(cannot)?;
         command.args(words).stdin(input).stdout(Stdio::piped()).stderr(errors);
-        // The server passes one Ctrl-C on: a second one would end the process at once.
+        // The server passes one Ctrl-C on; a second one would kill the process.
         let child = process::in_own_group(&mut command).spawn().map_err(cannot)?;
         process::limit_memory(&child, self.bounds.memory);
         Ok(child)
@@ -365,7 +360,7 @@ impl Studies {
         }
         let mut child = self.begin(&words, input, Stdio::piped())?;
         if let (Some(mut input), Text::Given(text)) = (child.stdin.take(), text) {
-            // A program that does not read all says why.
+            // A process that stops reading reports why.
             thread::spawn(move || drop(input.write_all(text.as_bytes())));
         }
         let (output, errors) = (child.stdout.take(), child.stderr.take());
@@ -378,7 +373,7 @@ impl Studies {
             }),
         });
         studies.insert(folder.to_owned(), Arc::clone(&study));
-        // The table that it prints is made from the folder here.
+        // The page renders its table from the folder.
         thread::spawn(move || output.map(|mut output| io::copy(&mut output, &mut io::sink())));
         thread::spawn(move || {
             let reader = {
@@ -386,7 +381,7 @@ impl Studies {
                 thread::spawn(move || study.listen(errors))
             };
             study.watch();
-            // What it said last is said after its end.
+            // The last messages may arrive after its end.
             drop(reader.join());
         });
         Ok(())
@@ -394,7 +389,7 @@ impl Studies {
 }
 
 impl Study {
-    /// Keeps what it says.
+    /// Keeps its last messages.
     fn listen(&self, errors: Option<impl Read>) {
         let Some(errors) = errors else { return };
         for line in BufReader::new(errors.take(LONGEST)).lines().map_while(Result::ok) {
@@ -406,7 +401,7 @@ impl Study {
         }
     }
 
-    /// Waits for its end, and sees to it that there is one.
+    /// Waits for its end, and enforces the time limits.
     fn watch(&self) {
         loop {
             let over = lock(&self.process).try_wait();
@@ -423,7 +418,7 @@ impl Study {
             let state = *lock(&self.state);
             match state {
                 State::Running { stopped: Some((since, _)), .. } if now > since + GRACE => {
-                    // It is over in a moment, or was.
+                    // It may have ended.
                     let _ = lock(&self.process).kill();
                 }
                 State::Running { stopped: None, until } if now > until => {
@@ -439,7 +434,7 @@ impl Study {
         matches!(*lock(&self.state), State::Running { .. })
     }
 
-    /// As Ctrl-C does, once.
+    /// Interrupts it like Ctrl-C, once.
     fn ask_to_stop(&self, why: Why) {
         if let State::Running { stopped, .. } = &mut *lock(&self.state)
             && stopped.is_none()
@@ -452,7 +447,7 @@ impl Study {
     fn shown(&self, time: Duration) -> Shown {
         let state = *lock(&self.state);
         let last = lock(&self.said).back().cloned().unwrap_or_default();
-        // How it failed is in all that it said last.
+        // All last messages explain a failure.
         let all = || {
             let said = lock(&self.said);
             let lines: Vec<&str> = said.iter().map(String::as_str).collect();
@@ -461,20 +456,18 @@ impl Study {
         let minutes = time.as_secs() / 60;
         let said = match state {
             State::Running { stopped: Some(_), .. } => {
-                "stopping; what is finished is kept".to_owned()
+                "stopping; finished runs are kept".to_owned()
             }
             State::Running { .. } => last,
             State::Ended { stopped: Some(Why::Asked), .. } => {
-                "stopped; what is finished is kept".to_owned()
+                "stopped; finished runs are kept".to_owned()
             }
             State::Ended { stopped: Some(Why::Late), .. } => {
-                format!(
-                    "stopped after {minutes} minutes, which is the limit; what is finished is kept"
-                )
+                format!("stopped at the limit of {minutes} minutes; finished runs are kept")
             }
             State::Ended { status: Some(status), .. } if status.success() => String::new(),
             State::Ended { status: Some(status), .. } if status.code().is_none() => {
-                format!("{}\nthe program was ended from outside: {status}", all())
+                format!("{}\nthe process was killed: {status}", all())
             }
             State::Ended { .. } => all(),
         };
@@ -482,17 +475,17 @@ impl Study {
     }
 }
 
-/// That nothing else goes on.
+/// Refuses if another study is running.
 fn refuse_others(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal> {
     match studies.iter().find(|(_, study)| study.is_running()) {
         Some((folder, _)) => {
-            Err(format!("{} is being run: wait for it, or stop it", folder.display()))
+            Err(format!("{} is already running: wait for it, or stop it", folder.display()))
         }
         None => Ok(()),
     }
 }
 
-/// Puts a text into a file whose name is free, as is that of the folder beside it.
+/// Writes a text to a file whose name is free, like the name of the folder beside it.
 fn place(home: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refusal> {
     for number in 1.. {
         let name = match number {
@@ -520,7 +513,7 @@ fn unwritten(path: &Path, error: &io::Error) -> Refusal {
     format!("cannot write {}: {error}", path.display())
 }
 
-/// What is wrong with a scenario, a line for each mistake.
+/// Errors of a scenario, a line for each.
 pub(super) fn problems(checked: &Value) -> Refusal {
     #[derive(Deserialize)]
     struct Problem {
@@ -538,7 +531,7 @@ pub(super) fn problems(checked: &Value) -> Refusal {
     problems.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What a checked scenario is, for the page.
+/// Summary of a checked scenario for the page.
 pub(super) fn outline(checked: &Value) -> Value {
     json!({ "title": checked["title"], "runs": checked["runs"], "name": checked["name"] })
 }
@@ -546,12 +539,12 @@ pub(super) fn outline(checked: &Value) -> Value {
 fn all(stream: Option<impl Read>) -> String {
     let mut text = String::new();
     if let Some(stream) = stream {
-        // What is no text is no answer.
+        // Output that is not text is ignored.
         drop(stream.take(LONGEST).read_to_string(&mut text));
     }
     text
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nobody panics while holding it")
+    mutex.lock().expect("no thread panics while holding it")
 }

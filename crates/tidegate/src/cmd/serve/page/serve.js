@@ -1,8 +1,8 @@
-// The pages of `tidegate serve`: the filter of results, a folder as it fills, scenarios and networks to send.
+// Pages of `tidegate serve`: filter of results, progress of a folder, forms for scenarios and networks.
 
 const element = id => document.getElementById(id);
 
-// Sends something, and returns what is said to it: always in words, never by a status.
+// Posts a value and returns the answer, with `error` if the request failed.
 async function post(path, value) {
   try {
     const answer = await fetch(path, {
@@ -11,7 +11,7 @@ async function post(path, value) {
     if (answer.headers.get('Content-Type') === 'application/json') return await answer.json();
     return { error: (await answer.text()).trim() };
   } catch {
-    return { error: 'tidegate serve does not answer: was it ended?' };
+    return { error: 'tidegate serve does not answer: it may have been stopped' };
   }
 }
 
@@ -38,11 +38,11 @@ function filterResults() {
     element('none').hidden = rows.some(row => !row.hidden);
   };
   filter.addEventListener('input', apply);
-  // Browsers keep what was typed.
+  // Browsers restore the text of the field on reload.
   apply();
 }
 
-// Follows a folder. A page that nobody sees does not: browsers have few connections for a server.
+// Follows a folder while the page is visible: browsers allow few connections to a server.
 function followResults() {
   const shown = { finished: Number(element('progress').dataset.finished), busy: false };
   let events = null;
@@ -57,25 +57,25 @@ function followResults() {
       element('glance').replaceChildren(...parsed.body.childNodes);
     }
     shown.finished = finished;
-    // What has come in the meantime is shown next, and not all the time.
+    // At most one update per second.
     setTimeout(() => { shown.busy = false; refresh(shown.wanted); }, 1000);
   }
 
   function show(progress) {
     const { planned, finished, failed, is_written, is_whole, is_running, said, problem } = progress;
-    // The page was made before the folder, and does not know its title yet.
+    // The page was rendered before the folder had a manifest, so it lacks the title.
     if (planned && element('progress').dataset.planned === '0') location.reload();
     element('bar').max = Math.max(planned, 1);
     element('bar').value = finished;
     const plural = planned === 1 ? 'run' : 'runs';
     const how = is_running ? ', running' : is_written ? ', running elsewhere' : '';
-    const state = problem ?? (planned ? `${finished} of ${planned} ${plural} finished${how}` : 'beginning');
+    const state = problem ?? (planned ? `${finished} of ${planned} ${plural} finished${how}` : 'starting');
     if (element('state').textContent !== state) element('state').textContent = state;
     element('said').textContent = said;
     element('said').hidden = !said;
     element('failed').replaceChildren(...failed.map(([run, why]) => {
       const item = document.createElement('li');
-      item.textContent = `${run} left nothing: ${why}`;
+      item.textContent = `${run} failed: ${why}`;
       return item;
     }));
     if (stop) stop.hidden = !is_running;
@@ -93,8 +93,8 @@ function followResults() {
       events = new EventSource('events');
       events.addEventListener('message', event => show(JSON.parse(event.data)));
       events.addEventListener('error', () => {
-        element('state').textContent = 'tidegate serve does not answer; trying again';
-        // After a refusal a browser does not try again by itself.
+        element('state').textContent = 'tidegate serve does not answer; reconnecting';
+        // After a refusal a browser does not reconnect by itself.
         if (events?.readyState === EventSource.CLOSED) {
           events = null;
           setTimeout(listen, 5000);
@@ -112,20 +112,20 @@ function followResults() {
     });
   }
   document.addEventListener('visibilitychange', listen);
-  // A page that is left does not hold its connection until it is forgotten.
+  // Closes the connection when the user leaves the page.
   addEventListener('pagehide', () => { events?.close(); events = null; });
   addEventListener('pageshow', listen);
   listen();
 }
 
-// A text that begins as one of the examples.
+// Fills the text field with the selected example.
 function editExamples() {
   const [example, field] = [element('example'), element('text')];
   const take = async () => { field.value = await text(`${example.value}.toml`); };
   let own = null;
   field.addEventListener('input', () => { own = field.value; });
   example.addEventListener('change', () => {
-    if (own === null || confirm('Replace the text that you changed?')) {
+    if (own === null || confirm('Discard your changes to the text?')) {
       own = null;
       take();
     }
@@ -137,10 +137,10 @@ function startStudies() {
   const [go, check] = [element('go'), element('check')];
   const send = async path => {
     go.disabled = check.disabled = true;
-    say('Reading the scenario …');
+    say('Checking the scenario …');
     const answer = await post(path, { text: element('text').value });
     if (answer.name && path === 'go') location.href = `../results/${answer.name}/`;
-    else say(answer.error ?? `${answer.title}: ${answer.runs} ${answer.runs === 1 ? 'run' : 'runs'}. Nothing is wrong with it.`);
+    else say(answer.error ?? `${answer.title}: ${answer.runs} ${answer.runs === 1 ? 'run' : 'runs'}. No errors.`);
     go.disabled = check.disabled = false;
   };
   element('start').addEventListener('submit', event => { event.preventDefault(); send('go'); });
@@ -150,7 +150,7 @@ function startStudies() {
 function planNetworks() {
   element('plan').addEventListener('submit', async event => {
     event.preventDefault();
-    // One at a time, so that no answer comes after that of a later question.
+    // One request at a time keeps answers in order.
     element('go').disabled = true;
     const answer = await post('answer', { text: element('text').value, emit: element('emit').value });
     say(answer.error ?? answer.answer);

@@ -1,21 +1,18 @@
-//! The counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
+//! Counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
 //!
-//! A separate thread answers up to 64 clients at once, each on a connection of its own, and allows
-//! each at most a few seconds. The switch's thread creates the counters only on request, at most
-//! once for all clients waiting at the time, and spends at most a hundredth of its time on them.
-
-mod clients;
-mod http;
+//! The threads of [`tidegate_http`] answer clients. The switch's thread makes the counters: only on
+//! request, once for all clients that wait, and in at most a hundredth of its time.
 
 use std::fmt::Debug;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mio::{Interest, Poll, Waker};
+use socket2::SockRef;
+use tidegate_http::{Answer, Guard, Limits, Request, Server};
 use tidegate_units::{Span, Time};
 
 use crate::clock::Clock;
@@ -23,26 +20,25 @@ use crate::counters::Counters;
 use crate::error::Error;
 use crate::prometheus;
 use crate::sys::process;
-use clients::Clients;
 
 /// A bound address that is not served yet. Binding may need a privilege; serving needs none, and
-/// threads started after a process gave up its privileges never had any.
+/// threads that start after a process has dropped its privileges never have any.
+#[derive(Debug)]
 pub struct Listener {
-    clients: Clients,
-    shared: Arc<Shared>,
+    socket: TcpListener,
     address: SocketAddr,
-    waker: Waker,
+    guard: Guard,
 }
 
-/// A listening endpoint. It closes when this value is dropped.
+/// A running server of counters. It closes when this value is dropped.
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<Shared>,
+    listener: Arc<TcpListener>,
     address: SocketAddr,
-    waker: Waker,
     thread: Option<JoinHandle<()>>,
     clock: Clock,
-    /// Time until which the switch creates no counters, in picoseconds of the clock.
+    /// Time before which the switch makes no counters, in picoseconds of the clock.
     rest: AtomicU64,
 }
 
@@ -50,11 +46,20 @@ pub struct Endpoint {
 struct Shared {
     is_wanted: AtomicBool,
     is_over: AtomicBool,
-    latest: Mutex<Option<Box<dyn Pages>>>,
+    latest: Mutex<Latest>,
+    ready: Condvar,
 }
 
-/// Pages shown by an endpoint.
-pub trait Pages: Debug + Send {
+/// The last counters that the switch made.
+#[derive(Debug, Default)]
+struct Latest {
+    /// How many times it has made some.
+    number: u64,
+    pages: Option<Arc<dyn Pages>>,
+}
+
+/// Pages of an endpoint.
+pub trait Pages: Debug + Send + Sync {
     /// The page `/counters`.
     fn json(&self) -> String;
 
@@ -73,46 +78,36 @@ impl Pages for Counters {
 }
 
 impl Listener {
-    /// Binds an address; port 0 selects any free port. Clients may use its address, `localhost` and
-    /// `names` as the host.
+    /// Binds an address; port 0 takes any free port. Clients may name the server by any address, by
+    /// `localhost` and by `names`.
     pub fn bind(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
-        let action = format!("listen at {address}");
-        Self::open(address, names).map_err(Error::system(action, "CAP_NET_BIND_SERVICE"))
+        let bound = TcpListener::bind(address).and_then(|listener| {
+            let address = listener.local_addr()?;
+            Ok(Self { socket: listener, address, guard: Guard::open(names) })
+        });
+        bound.map_err(Error::system(format!("listen at {address}"), "CAP_NET_BIND_SERVICE"))
     }
 
-    fn open(address: SocketAddr, names: &[String]) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let mut listener = mio::net::TcpListener::from_std(listener);
-        let poll = Poll::new()?;
-        let registry = poll.registry();
-        registry.register(&mut listener, clients::LISTENER, Interest::READABLE)?;
-        let waker = Waker::new(registry, clients::WAKER)?;
-        let shared = Arc::new(Shared::default());
-        Ok(Self {
-            clients: Clients::new(poll, listener, names.to_vec(), Arc::clone(&shared)),
-            shared,
-            address,
-            waker,
-        })
-    }
-
-    /// Starts serving.
+    /// Starts to serve.
     pub fn start(self) -> Result<Endpoint, Error> {
-        let mut clients = self.clients;
+        let (shared, listener) = (Arc::<Shared>::default(), Arc::new(self.socket));
+        let server = Server::new(self.guard, Limits { body: 0, patience: TIMEOUT });
         let thread = thread::Builder::new().name("endpoint".into());
-        let thread = thread.spawn(move || {
-            // On failure there was nothing to give up.
-            let _ = process::drop_capabilities();
-            process::lower_priority();
-            clients.serve();
+        let thread = thread.spawn({
+            let (shared, listener) = (Arc::clone(&shared), Arc::clone(&listener));
+            move || {
+                // It fails if there are none to drop. The threads of clients inherit both.
+                let _ = process::drop_capabilities();
+                process::lower_priority();
+                let answer = |request: &Request, _: &dyn Fn() -> bool| Some(shared.answer(request));
+                server.run(&listener, &shared.is_over, answer);
+            }
         });
         let thread = thread.map_err(Error::system("start a thread", "no capability"))?;
         Ok(Endpoint {
-            shared: self.shared,
+            shared,
+            listener,
             address: self.address,
-            waker: self.waker,
             thread: Some(thread),
             clock: Clock::start(),
             rest: AtomicU64::default(),
@@ -121,13 +116,13 @@ impl Listener {
 }
 
 impl Endpoint {
-    /// Listens at an address; port 0 selects any free port. Clients may use its address,
-    /// `localhost` and `names` as the host.
+    /// Serves at an address; port 0 takes any free port. Clients may name the server by any
+    /// address, by `localhost` and by `names`.
     pub fn listen(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
         Listener::bind(address, names)?.start()
     }
 
-    /// Listening address.
+    /// Address of the server.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -140,25 +135,26 @@ impl Endpoint {
         self.rest.store(until.as_ps(), Ordering::Relaxed);
     }
 
-    /// Passes the counters on, if a client waits for them. Call it some times a second.
+    /// Makes counters if a client waits for them. Call it several times a second.
     pub fn serve<P: Pages + 'static>(&self, counters: impl FnOnce() -> P) {
         let began = self.clock.now();
         if began < self.rest() {
             return;
         }
         if self.shared.is_wanted.swap(false, Ordering::Acquire) {
-            let pages = Box::new(counters());
+            let pages = Arc::new(counters());
             let now = self.clock.now();
             self.set_rest(now + rest_after(now - began));
-            *self.shared.lock() = Some(pages);
-            // On failure, waiting clients learn that there are no counters.
-            let _ = self.waker.wake();
+            let mut latest = self.shared.lock();
+            latest.number += 1;
+            latest.pages = Some(pages);
+            self.shared.ready.notify_all();
         }
     }
 }
 
-/// Time without counters after they took `cost`: many ports with many queues have many counters,
-/// and nothing is forwarded while they are created. Clients wait for two seconds.
+/// Pause after making counters at this cost: many ports with many queues have many counters, and
+/// the switch forwards nothing meanwhile. Clients wait for two seconds.
 fn rest_after(cost: Span) -> Span {
     (cost * 99).min(Span::from_secs(1))
 }
@@ -166,36 +162,62 @@ fn rest_after(cost: Span) -> Span {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        if let (Ok(()), Some(thread)) = (self.waker.wake(), self.thread.take()) {
+        // A client checks `is_over` under the lock before it waits.
+        drop(self.shared.lock());
+        self.shared.ready.notify_all();
+        // Wakes the thread that accepts.
+        let woken = SockRef::from(&*self.listener).shutdown(Shutdown::Both);
+        if let (Ok(()), Some(thread)) = (woken, self.thread.take()) {
             let _ = thread.join();
         }
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Pages>>> {
+    fn lock(&self) -> MutexGuard<'_, Latest> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the counters passed by the switch.
-    fn take(&self) -> Option<Box<dyn Pages>> {
-        self.lock().take()
+    fn answer(&self, request: &Request) -> Answer {
+        let (kind, render): (_, fn(&dyn Pages) -> String) = match request.path.as_str() {
+            "counters" => ("application/json", |pages| pages.json()),
+            "metrics" => ("text/plain; version=0.0.4; charset=utf-8", |pages| pages.metrics()),
+            "" => {
+                return Answer::text("200 OK", "counters: /counters (JSON), /metrics (Prometheus)");
+            }
+            _ => return Answer::text("404 Not Found", "page not found: use /counters or /metrics"),
+        };
+        match self.next() {
+            Some(pages) => Answer::new(kind, render(&*pages).into_bytes()),
+            None => Answer::text("503 Service Unavailable", "the switch sent no counters"),
+        }
+    }
+
+    /// Waits for the next counters.
+    fn next(&self) -> Option<Arc<dyn Pages>> {
+        let latest = self.lock();
+        let number = latest.number;
+        self.is_wanted.store(true, Ordering::Release);
+        let waits =
+            |latest: &mut Latest| latest.number == number && !self.is_over.load(Ordering::Acquire);
+        let waited = self.ready.wait_timeout_while(latest, TIMEOUT, waits);
+        let (latest, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        latest.pages.clone().filter(|_| latest.number != number)
     }
 }
 
-/// Time limit of a client for sending and reading, and of the switch for answering.
-const TIMEOUT: Span = Span::from_secs(2);
+/// Time of a client to send its request, and of the switch to make counters.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Fetches the JSON counters of the switch whose endpoint is at `address`.
 pub fn fetch(address: SocketAddr) -> io::Result<String> {
-    let timeout = Duration::from_nanos(TIMEOUT.as_ns());
-    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
-    stream.set_read_timeout(Some(2 * timeout))?;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_read_timeout(Some(2 * TIMEOUT))?;
     stream.write_all(format!("GET /counters HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
     let mut text = String::new();
     stream.take(1 << 24).read_to_string(&mut text)?;
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-    if head.starts_with("HTTP/1.0 200 ") {
+    if head.starts_with("HTTP/1.1 200 ") {
         Ok(body.to_owned())
     } else {
         let line = head.lines().next().unwrap_or("nothing");
@@ -211,7 +233,7 @@ mod tests {
         SocketAddr::from(([127, 0, 0, 1], 0))
     }
 
-    /// Serves until the action is finished.
+    /// Serves during an action.
     fn during<T: Send>(action: impl FnOnce(SocketAddr) -> T + Send) -> T {
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let address = endpoint.address();
@@ -228,7 +250,7 @@ mod tests {
     fn ask(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(request).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
         let mut answer = Vec::new();
         // Unread bytes of a long request may reset the connection after the answer.
         let _ = stream.read_to_end(&mut answer);
@@ -236,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_there_as_json_and_for_prometheus() {
+    fn counters_are_served_as_json_and_for_prometheus() {
         let (json, text) = during(|address| {
             let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
             (fetch(address).unwrap(), text)
@@ -247,16 +269,17 @@ mod tests {
     }
 
     #[test]
-    fn garbage_gets_an_error_and_the_next_client_an_answer() {
+    fn invalid_requests_get_an_error_and_the_next_client_an_answer() {
+        let long = vec![b'x'; 20_000];
         let cases: [(&[u8], &str); 8] = [
-            (b"", "HTTP/1.0 400"),
-            (b"\xFF\x00\xFE\r\n\r\n", "HTTP/1.0 400"),
-            (b"GET", "HTTP/1.0 400"),
-            (b"POST /metrics HTTP/1.0\r\n\r\n", "HTTP/1.0 405"),
-            (b"GET /secret HTTP/1.0\r\n\r\n", "HTTP/1.0 404"),
-            (b"GET /../../etc/passwd HTTP/1.0\r\n\r\n", "HTTP/1.0 404"),
-            (b"HEAD /counters?x HTTP/1.0\r\n\r\n", "HTTP/1.0 200"),
-            (&[b'x'; 3_000], "HTTP/1.0 400"),
+            (b"\xFF\x00\xFE\r\n\r\n", "HTTP/1.1 400"),
+            (b"GET\r\n\r\n", "HTTP/1.1 400"),
+            (b"POST /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 405"),
+            (b"POST /metrics HTTP/1.0\r\nContent-Length: 1\r\n\r\n", "HTTP/1.1 413"),
+            (b"GET /secret HTTP/1.0\r\n\r\n", "HTTP/1.1 404"),
+            (b"GET /../../etc/passwd HTTP/1.0\r\n\r\n", "HTTP/1.1 404"),
+            (b"HEAD /counters?x HTTP/1.0\r\n\r\n", "HTTP/1.1 200"),
+            (&long, "HTTP/1.1 431"),
         ];
         during(|address| {
             for (request, expected) in cases {
@@ -269,12 +292,11 @@ mod tests {
     }
 
     #[test]
-    fn counters_cost_a_hundredth_of_the_time_and_arrive_before_the_timeout() {
+    fn counters_cost_at_most_a_hundredth_of_the_time() {
         assert_eq!(rest_after(Span::from_us(20)), Span::from_us(1_980));
         assert_eq!(rest_after(Span::from_ms(30)), Span::from_secs(1));
-        assert!(rest_after(Span::MAX) < TIMEOUT);
-        // Counters that take long are not created again for the next request until the switch has
-        // rested.
+        assert_eq!(rest_after(Span::MAX), Span::from_secs(1));
+        // After costly counters, the next client waits until the pause is over.
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let mut made = 0;
         let mut ask = |endpoint: &Endpoint| {
@@ -294,10 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_does_not_answer_is_reported() {
+    fn client_learns_that_the_switch_makes_no_counters() {
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let answer = ask(endpoint.address(), b"GET /counters HTTP/1.0\r\n\r\n");
-        assert!(answer.starts_with("HTTP/1.0 503"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     }
 
     #[test]
@@ -315,12 +337,12 @@ mod tests {
         during(|address| {
             let deaf = (0..500).map(|_| {
                 let mut stream = TcpStream::connect(address).unwrap();
-                // A client that lost its place meanwhile cannot write.
+                // A connection that was replaced meanwhile cannot write.
                 let _ = stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n");
                 stream
             });
             let deaf: Vec<_> = deaf.collect();
-            // While all clients with a place wait for counters, another one is refused.
+            // Refused while all admitted requests wait for counters.
             let is_answered = |_| {
                 thread::park_timeout(Duration::from_millis(2));
                 fetch(address).is_ok()
@@ -334,7 +356,7 @@ mod tests {
     fn sending_byte_by_byte_does_not_extend_the_deadline() {
         during(|address| {
             let mut stream = TcpStream::connect(address).unwrap();
-            // Until the client is disconnected, without which the test would not end.
+            // Ends only when the server closes the connection.
             while stream.write_all(b"x").is_ok() {
                 thread::park_timeout(Duration::from_millis(50));
             }
@@ -343,13 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn simultaneous_clients_get_the_same_counters() {
+    fn clients_that_ask_at_once_share_counters() {
         let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let address = endpoint.address();
         let mut made = 0;
         let answers = thread::scope(|scope| {
             let asking: Vec<_> = (0..20).map(|_| scope.spawn(move || fetch(address))).collect();
-            // A slow switch: all clients have sent their request by then.
+            // All clients have asked by then.
             thread::park_timeout(Duration::from_millis(300));
             while !asking.iter().all(thread::ScopedJoinHandle::is_finished) {
                 endpoint.serve(|| {
