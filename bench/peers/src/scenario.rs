@@ -24,7 +24,7 @@ use crate::options::{Options, Scenario};
 /// Bytes of the IP and TCP headers.
 pub(crate) const HEADERS: u16 = 40;
 
-/// The whole setup for these flows, and the spine of each; empty for any.
+/// Complete setup for these flows, with the spine of each; `paths` is empty for any spine.
 pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Result<Setup, String> {
     let stack =
         Stack { config: stack(options)?, cc: cc::Config::Dctcp(congestion_control(options)?) };
@@ -93,8 +93,8 @@ fn accounting(options: &Options) -> Result<Accounting, String> {
     })
 }
 
-/// One queue that marks like ns-3's RED with both thresholds equal: what finds the threshold
-/// reached is marked, itself not counted.
+/// One queue that marks like ns-3's RED with both thresholds equal: a packet that finds the
+/// threshold reached is marked, without counting itself.
 fn ports(options: &Options) -> Result<Ports, String> {
     let mss: u16 = options.number("mss", 1, 60_000)?;
     let full = accounting(options)?.size(u32::from(mss));
@@ -112,17 +112,17 @@ fn ports(options: &Options) -> Result<Ports, String> {
     }
     Ok(Ports {
         marking: mark::Config::QueueRed(marking),
-        scheduling: sched::Config::named("fifo").expect("there is such a scheduler"),
+        scheduling: sched::Config::named("fifo").expect("`fifo` is the name of a scheduler"),
         buffer: buffer::Config::PerPort(buffer::per_port::Config { limit: Size::Bytes(limit) }),
         non_ect: NonEct::Pass,
     })
 }
 
-/// Queues of a port that is not a single one.
+/// Queues of a port with several of them.
 pub(crate) const QUEUES: u8 = 8;
 
-/// Queues that take turns packet by packet, with marking by the time that a packet has waited, and
-/// a pool of which each queue may hold four times what is left.
+/// Queues served in turn, packet by packet, with marking by sojourn time, and a pool of which each
+/// queue may hold four times the free space.
 fn shared_ports(options: &Options, full: u32) -> Result<Ports, String> {
     let threshold: u32 = options.number("threshold-packets", 1, 10_000)?;
     let pool: u64 = options.number("pool-packets", 1, 1_000_000)?;
@@ -145,7 +145,7 @@ fn shared_ports(options: &Options, full: u32) -> Result<Ports, String> {
     })
 }
 
-/// TCP as ns-3.37 has it, with the settings of ns-3's program.
+/// TCP as in ns-3.37, with the settings of ns-3's program.
 fn stack(options: &Options) -> Result<Config, String> {
     let least = options.least_timeout()?;
     let mut config = Config {
@@ -153,7 +153,7 @@ fn stack(options: &Options) -> Result<Config, String> {
         initial_window: Size::Packets(options.number("initial-window", 1, 10_000)?),
         rto_initial: least,
         rto_min: least,
-        // A flow is never given up.
+        // Flows are never given up.
         max_retries: None,
         syn_loss: SynLoss::Ignored,
         delayed_ack: 1,
@@ -176,7 +176,7 @@ fn stack(options: &Options) -> Result<Config, String> {
 }
 
 fn congestion_control(options: &Options) -> Result<dctcp::Config, String> {
-    let mut config = dctcp::Config::profile("ns3").expect("there is such a profile");
+    let mut config = dctcp::Config::profile("ns3").expect("`ns3` is the name of a profile");
     change(options, "window", &mut config)?;
     Ok(config)
 }
@@ -194,10 +194,10 @@ fn change(options: &Options, name: &str, settings: &mut impl Settings) -> Result
     Ok(())
 }
 
-/// The segment size of a setup's first transport.
+/// Segment size of a setup's first transport.
 pub(crate) fn mss(setup: &Setup) -> u16 {
     match &setup.transports[0] {
         Transport::Tcp(tcp) => tcp.source.config.mss,
-        Transport::Dcqcn(_) => unreachable!("the scenarios have TCP only"),
+        Transport::Dcqcn(_) => unreachable!("the scenarios use TCP only"),
     }
 }

@@ -1,4 +1,4 @@
-//! What is measured, by name, and what it may cost.
+//! Measurements by name, with their target.
 
 use tidegate_transport::config::Echo;
 use tidegate_transport::{Config, cc};
@@ -6,7 +6,8 @@ use tidegate_units::Size;
 
 use crate::work;
 
-/// The most instructions of a data segment and its part of an ACK, sender and receiver together.
+/// Target: most instructions of a data segment and its share of an ACK, sender and receiver
+/// together.
 pub(crate) const TARGET: u32 = 600;
 
 /// One measurement.
@@ -57,7 +58,7 @@ impl Case {
             max_window: Some(Size::Packets(work::WINDOW)),
             ..Config::default()
         };
-        let cc = cc::Config::named(name).expect("cases name listed rules");
+        let cc = cc::Config::named(name).expect("every case names a known congestion control");
         work::segments(&config, &cc, segments, self.marking);
     }
 }

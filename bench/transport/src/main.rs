@@ -1,5 +1,5 @@
-//! Prints what a data segment and its ACK cost, sender and receiver together, without loss.
-#![expect(clippy::print_stdout, reason = "the table is what the program is for")]
+//! Prints the cost of a data segment and its ACK, sender and receiver together, without loss.
+#![expect(clippy::print_stdout, reason = "the program prints a table")]
 
 mod case;
 mod measure;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let is_json = match words[..] {
         [] => false,
         ["--json"] => true,
-        // The program's own child under callgrind.
+        // This process is the program's own child under callgrind.
         ["--case", ..] => return run_child(&arguments[1..]),
         _ => {
             eprintln!("unknown arguments `{}`\n{USAGE}", words.join(" "));

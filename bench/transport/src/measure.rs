@@ -1,4 +1,4 @@
-//! Counting instructions and taking time.
+//! Instruction counts and times.
 
 use std::env;
 use std::io::ErrorKind;
@@ -7,18 +7,18 @@ use std::time::Instant;
 
 use crate::case::Case;
 
-/// What one segment costs.
+/// Cost of one segment.
 pub(crate) struct Cost {
     pub(crate) instructions: f64,
     pub(crate) nanoseconds: f64,
 }
 
-/// Segments of the two runs whose difference counts: the window is at its largest well before the
-/// first ends.
+/// Segments of the two runs whose difference is taken: the window reaches its maximum well before
+/// the first ends.
 const FEW: u32 = 4_000;
 const MANY: u32 = 24_000;
 
-/// The cost of a case, without the loop around it.
+/// Cost of a case, without the loop around it.
 pub(crate) fn cost(case: Case) -> Result<Cost, String> {
     let empty = case.empty();
     Ok(Cost {
@@ -27,7 +27,7 @@ pub(crate) fn cost(case: Case) -> Result<Cost, String> {
     })
 }
 
-/// A case as words on the command line.
+/// A case as words of the command line.
 pub(crate) fn words(case: Case) -> [String; 3] {
     [
         case.cc.unwrap_or("nothing").to_owned(),
@@ -36,8 +36,8 @@ pub(crate) fn words(case: Case) -> [String; 3] {
     ]
 }
 
-/// Instructions per segment, harness included. The program counts itself: it runs as its own child
-/// under callgrind, for two numbers of segments, and start and end cancel out.
+/// Instructions per segment, harness included. The program measures itself: it runs as its own
+/// child under callgrind, for two numbers of segments, so that start and end cancel out.
 fn instructions(case: Case) -> Result<f64, String> {
     let few = callgrind(case, FEW)?;
     let many = callgrind(case, MANY)?;
@@ -66,7 +66,8 @@ fn callgrind(case: Case, segments: u32) -> Result<u64, String> {
         .ok_or_else(|| format!("callgrind gave no count for {case:?}:\n{log}"))
 }
 
-/// Nanoseconds per segment, harness included: the best of five runs, the others were disturbed.
+/// Nanoseconds per segment, harness included: the best of five runs, because disturbances only slow
+/// a run.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn nanoseconds(case: Case) -> f64 {
     const SEGMENTS: u32 = 300_000;

@@ -1,5 +1,5 @@
-//! The loop: a window of segments is in flight at any time, each arrives and is acknowledged. The
-//! same loop around no endpoints shows what is its own.
+//! The measured loop: a window of segments is always in flight; each arrives and is acknowledged.
+//! The same loop without endpoints measures its own cost.
 
 use std::hint::black_box;
 
@@ -42,8 +42,7 @@ impl InFlight {
 
 /// Moves `segments` segments from one endpoint to another.
 pub(crate) fn segments(config: &Config, cc: &cc::Config, segments: u32, marking: bool) {
-    let new =
-        || Endpoint::established(config, cc, Seq(0), Seq(0)).expect("the settings can be used");
+    let new = || Endpoint::established(config, cc, Seq(0), Seq(0)).expect("the settings are valid");
     let (mut client, mut server) = (new(), new());
     client.write(u64::from(config.mss) << 32, Time::ZERO);
     segment_loop(
@@ -58,12 +57,12 @@ pub(crate) fn segments(config: &Config, cc: &cc::Config, segments: u32, marking:
             }
         },
     );
-    assert_eq!(client.stats().retransmissions, 0, "there is no loss");
+    assert_eq!(client.stats().retransmissions, 0, "a run without loss has no retransmissions");
     assert!(server.received() >= u64::from(segments) * u64::from(config.mss));
     black_box((client.stats(), server.stats()));
 }
 
-/// The same loop around nothing: as many segments leave in bursts of the same size.
+/// The same loop without endpoints: as many segments leave, in bursts of the same size.
 pub(crate) fn no_segments(segments: u32, per_ack: u8, marking: bool) {
     // Segments that may leave now, and segments since the last ACK.
     let mut state = (WINDOW, 0_u8);

@@ -113,9 +113,9 @@ pub struct Tcp {
 /// TCP stack of a host.
 #[derive(Clone, Debug)]
 pub struct Stack {
-    /// Everything but the window.
+    /// Settings except the congestion control.
     pub config: tidegate_transport::Config,
-    /// The window's rule.
+    /// Congestion control.
     pub cc: cc::Config,
 }
 
