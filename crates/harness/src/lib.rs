@@ -6,8 +6,10 @@
 //! - [`allocation`] counts a thread's allocations.
 //! - [`browser`] controls Chromium.
 //! - [`folder`] reads all files of a folder.
+//! - [`golden`] compares text with a committed file, or writes that file with `TIDEGATE_BLESS=1`.
 
 pub mod allocation;
 pub mod browser;
 pub mod folder;
+pub mod golden;
 pub mod suite;

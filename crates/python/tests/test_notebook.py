@@ -1,4 +1,4 @@
-"""The notebook of the guide says what comes out. `WRITE_NOTEBOOK=1` writes it down again."""
+"""The notebook of the guide shows its output. `TIDEGATE_BLESS=1` writes it."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ class Notebook(unittest.TestCase):
                 found = notebook.text(notebook.executed(PATH))
             finally:
                 os.chdir(here)
-        if os.environ.get("WRITE_NOTEBOOK"):
+        if os.environ.get("TIDEGATE_BLESS"):
             PATH.write_text(found, encoding="utf-8")
         self.maxDiff = None
         self.assertEqual(PATH.read_text(encoding="utf-8"), found)

@@ -1,13 +1,12 @@
 //! A grid of small runs against the committed table `testdata/sim/grid.txt`, byte for byte.
 //!
 //! A change of the table is a change of results: it must be deliberate, made with
-//! `TIDEGATE_WRITE_GRID=1 cargo test -p tidegate-sim --test grid`, and explained in the commit.
+//! `TIDEGATE_BLESS=1 cargo test -p tidegate-sim --test grid`, and explained in the commit.
 
 mod common;
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::{fs, thread};
+use std::thread;
 
 use common::{Dice, flow, ports, run, setup, stack, tcp};
 use tidegate_dataplane::{NonEct, PortStats, mark};
@@ -189,18 +188,7 @@ fn table() -> String {
 
 #[test]
 fn results_agree_with_the_committed_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sim/grid.txt");
-    let table = table();
-    if std::env::var_os("TIDEGATE_WRITE_GRID").is_some() {
-        fs::create_dir_all(path.parent().expect("the table is in a folder"))
-            .expect("the folder can be created");
-        fs::write(&path, &table).expect("the table can be written");
-    }
-    let committed = fs::read_to_string(&path).expect("the committed table can be read");
-    for (found, expected) in table.lines().zip(committed.lines()) {
-        assert_eq!(found, expected);
-    }
-    assert_eq!(table, committed);
+    tidegate_harness::golden::check("testdata/sim/grid.txt", &table());
 }
 
 #[test]

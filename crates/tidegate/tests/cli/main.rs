@@ -1,6 +1,6 @@
 //! The program as a whole: what it prints, where, and how it ends.
 //!
-//! What is expected stands in `snapshots/`; `UPDATE_SNAPSHOTS=1 cargo test -p tidegate` writes it
+//! What is expected stands in `snapshots/`; `TIDEGATE_BLESS=1 cargo test -p tidegate` writes it
 //! anew, to be read before it is kept.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]

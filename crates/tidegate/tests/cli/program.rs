@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use tidegate_harness::folder::files;
+use tidegate_harness::golden;
 
 /// A folder for one test, with a scenario or two in it.
 pub(crate) struct Room(PathBuf);
@@ -128,18 +129,7 @@ impl Said {
             "$ tidegate {}\n--- exit {code}\n--- stdout\n{}--- stderr\n{}",
             self.line, self.stdout, self.stderr
         );
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/snapshots");
-        let path = path.join(format!("{snapshot}.txt"));
-        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-            fs::write(&path, &found).unwrap();
-            return;
-        }
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            found == expected,
-            "{} differs; found:\n{found}\nexpected:\n{expected}",
-            path.display()
-        );
+        golden::check(&format!("crates/tidegate/tests/cli/snapshots/{snapshot}.txt"), &found);
     }
 
     #[track_caller]

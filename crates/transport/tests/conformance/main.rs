@@ -10,7 +10,7 @@
 //! To write that page anew:
 //!
 //! ```sh
-//! cargo test -p tidegate-transport --test conformance -- --ignored write_the_page
+//! TIDEGATE_BLESS=1 cargo test -p tidegate-transport --test conformance
 //! ```
 
 mod bench;
@@ -81,18 +81,5 @@ fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
 
 #[test]
 fn the_page_says_what_the_scripts_say() {
-    let page = page::render(&suite(), &documents());
-    let committed = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
-    assert!(
-        page == committed,
-        "{PAGE} is out of date; write it anew with\n\
-         cargo test -p tidegate-transport --test conformance -- --ignored write_the_page"
-    );
-}
-
-#[test]
-#[ignore = "writes docs/conformance.md"]
-fn write_the_page() {
-    fs::write(root().join(PAGE), page::render(&suite(), &documents()))
-        .expect("the page is writable");
+    tidegate_harness::golden::check(PAGE, &page::render(&suite(), &documents()));
 }

@@ -41,7 +41,7 @@ The scripts are in `testdata/conformance`. Check this page, or write it anew:
 
 ```sh
 cargo test -p tidegate-transport --test conformance
-cargo test -p tidegate-transport --test conformance -- --ignored write_the_page
+TIDEGATE_BLESS=1 cargo test -p tidegate-transport --test conformance
 ```
 ";
 
