@@ -1,21 +1,21 @@
-//! Where the files of a scenario come from.
+//! Source of a scenario's files.
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-/// What holds the files of scenarios: a disk, an archive, memory.
+/// Storage of scenario files: a disk, an archive, memory.
 pub trait Files: Debug + Send + Sync {
-    /// A name of the file that no other file has, and its text of at most `longest` bytes; or why
-    /// it cannot be read.
+    /// Unique name of the file and its text of at most `longest` bytes, or the reason why it cannot
+    /// be read.
     fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String>;
 
-    /// What errors call a file.
+    /// Name of a file in errors.
     fn title(&self, path: &Path) -> String {
         path.display().to_string()
     }
 }
 
-/// No files.
+/// Empty storage.
 #[derive(Debug)]
 pub(crate) struct NoFiles;
 

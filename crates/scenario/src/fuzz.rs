@@ -1,4 +1,4 @@
-//! What the fuzz target calls. It lives here so that tests on a stable toolchain call it too.
+//! Entry point of the fuzz target, here so that tests on a stable toolchain can call it too.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,11 +6,11 @@ use tidegate_sim::run;
 
 use super::{Experiment, Limits, Scenario};
 
-/// A line of this separates a scenario from overrides, one a line.
+/// Line that separates a scenario from overrides, one per line.
 const SEPARATOR: &str = "\n--set\n";
 
-/// Reads any bytes as a scenario and makes its runs. Whatever they are, that must not panic, and
-/// what is a scenario must resolve to one with the same runs; the error says what did not hold.
+/// Reads any bytes as a scenario and builds its runs. This must not panic on any input, and a valid
+/// scenario must resolve to one with the same runs. The error names the violated property.
 pub fn scenario(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     let (text, overrides) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
@@ -20,7 +20,7 @@ pub fn scenario(bytes: &[u8]) -> Result<(), String> {
     };
     let scenario = match read("fuzz.toml", text, &overrides) {
         Ok(scenario) => scenario,
-        // An error has to be shown, too.
+        // Formatting an error must not panic either.
         Err(problem) => return shown(&problem.to_string()),
     };
     let resolved = scenario.resolved();
@@ -47,7 +47,7 @@ fn shown(message: &str) -> Result<(), String> {
     }
 }
 
-/// A run that is planned can begin: the simulator makes all of its ports and hosts, and is stopped.
+/// Checks that a planned run can start: the simulator builds all ports and hosts, then stops.
 fn begins(run: &Experiment) -> Result<(), String> {
     let built = run.build().map_err(|problem| problem.to_string())?;
     match run::run(&built.setup, &AtomicBool::new(true)) {

@@ -1,10 +1,9 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A scenario is read in steps, each a module that knows only those before it: the tree of keys and
-//! values, each with its location (`text`), typed settings (`settings`), the points of the sweep
-//! (`sweep`), and setups of the simulator (`setup`). What a file can say is in `layout`, which
-//! takes it from the libraries. There is no disk here: whoever reads a scenario of several files
-//! hands in its [`Files`].
+//! A scenario is read in steps. Each is a module that depends only on the steps before it: the tree
+//! of keys and values with their locations (`text`), typed settings (`settings`), the points of the
+//! sweep (`sweep`), and setups of the simulator (`setup`). `layout` declares sections and keys,
+//! mostly from the libraries. The crate does no disk access: callers supply [`Files`].
 
 mod files;
 pub mod fuzz;

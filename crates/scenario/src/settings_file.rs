@@ -1,7 +1,7 @@
-//! Other files of settings, read with the places, carets and advice of scenarios.
+//! Settings files other than scenarios, with the same located errors and advice.
 //!
-//! What such a file can say is declared by its owner with
-//! [`settings!`](macro@tidegate_units::settings): one struct for each table.
+//! The owner of such a file declares one struct per table with
+//! [`settings!`](macro@tidegate_units::settings).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ pub struct SettingsTable {
 }
 
 impl SettingsTable {
-    /// Reads the text of a file that is called `name` in what is wrong with it.
+    /// Reads the text of a file that errors call `name`.
     pub fn parse(name: &str, text: &str) -> Result<Self, Problem> {
         let source =
             Arc::new(Source { name: name.to_owned(), text: text.to_owned(), folder: None });
         Ok(Self { table: Table::parse(&source)?, loc: Location { source, span: 0..0 } })
     }
 
-    /// Sets all settings of `part` that the table names. It may have the tables `below` as well,
-    /// and no other keys.
+    /// Applies all settings of the table to `part`. The table may also contain the tables `below`,
+    /// but no other keys.
     pub fn fill(&self, part: &mut dyn Parameters, below: &[&str]) -> Result<(), Problem> {
         let fields = part.fields();
         for entry in self.table.entries() {
@@ -43,17 +43,17 @@ impl SettingsTable {
         Ok(())
     }
 
-    /// Whether the file names a key.
+    /// Whether the file sets a key.
     pub fn names(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }
 
-    /// The table that a key holds.
+    /// Table at a key.
     pub fn table(&self, key: &str) -> Result<Option<Self>, Problem> {
         self.table.get(key).map(|node| below(key, node)).transpose()
     }
 
-    /// The list of tables that a key holds; a key that is not there holds none.
+    /// List of tables at a key; empty if the key is absent.
     pub fn tables(&self, key: &str) -> Result<Vec<Self>, Problem> {
         match self.table.get(key) {
             None => Ok(Vec::new()),
@@ -68,14 +68,13 @@ impl SettingsTable {
         }
     }
 
-    /// Something that is wrong with the value of a key, or with the table if it does not name the
-    /// key.
+    /// A problem with the value of a key, or with the table if the key is absent.
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
         let loc = self.table.get(key).map_or(&self.loc, |node| &node.loc);
         Problem::new(message).at(loc)
     }
 
-    /// The name of the file.
+    /// Name of the file.
     pub fn file(&self) -> &Path {
         Path::new(&self.loc.source.name)
     }
@@ -86,7 +85,7 @@ fn below(key: &str, node: &Node) -> Result<SettingsTable, Problem> {
         Value::Table(table) => Ok(SettingsTable { table: table.clone(), loc: node.loc.clone() }),
         _ => {
             let message = format!("`{key}` is {}, and should be a table", node.noun());
-            let help = "keys and values in braces, or below a header";
+            let help = "write keys and values in braces, or below a header";
             Err(Problem::new(message).at(&node.loc).help(help))
         }
     }
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
+    fn mistakes_are_shown_with_caret_and_advice() {
         let cases = [
             ("\ndeley = \"3us\"", "unknown key `deley`", (2, 1), "did you mean `delay`?"),
             ("colour = \"bleu\"", "there is no colour `bleu`", (1, 10), "did you mean `blue`?"),
@@ -178,7 +177,7 @@ mod tests {
                 (1, 8),
                 "write each",
             ),
-            ("more = [1]", "`more` is a number, and should be a table", (1, 9), "keys and values"),
+            ("more = [1]", "`more` is a number, and should be a table", (1, 9), "write keys"),
         ];
         for (text, message, position, help) in cases {
             let problem = read(text).unwrap_err();

@@ -1,5 +1,4 @@
-//! The file of a live switch: a table `[switch]` for what all ports do, a table `[[port]]` for
-//! each.
+//! File of a live switch: a table `[switch]` for all ports, and a table `[[port]]` for each port.
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{Setting, Settings};
@@ -12,26 +11,26 @@ use crate::setup::build::{PortSet, check_node, ports_of};
 use crate::text::document::{Node, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
-/// A live switch as its file describes it. What only the switch itself knows is of types of its
-/// own: `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
+/// A live switch as described by its file. The switch supplies types for its own settings: `O` for
+/// all ports, with a `seed`; `P` for one port, with an `interface` and a `rate`.
 #[derive(Debug)]
 pub struct SwitchFile<'a, O, P> {
-    /// Which packets are marked.
+    /// Marking scheme.
     pub marking: &'a mut mark::Config,
-    /// Which packet leaves next.
+    /// Packet scheduler.
     pub scheduling: &'a mut sched::Config,
-    /// Which packets are stored.
+    /// Packet buffer.
     pub buffer: &'a mut buffer::Config,
-    /// Which queue a packet waits in.
+    /// Mapping of packets to queues.
     pub dscp: &'a mut classify::Config,
-    /// Everything else that all ports do.
+    /// Other settings of all ports.
     pub options: &'a mut O,
-    /// The ports, in the order of the file.
+    /// Ports, in the order of the file.
     pub ports: &'a mut Vec<P>,
 }
 
 impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
-    /// Reads the text of a file that errors call `name`. What it leaves out stays as it is.
+    /// Reads the text of a file that errors call `name`. Settings that it omits keep their values.
     pub fn read(self, name: &str, text: &str) -> Result<(), Problem> {
         let source = Source::new(name, text);
         let root = Node {
@@ -64,7 +63,7 @@ impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
         Ok(())
     }
 
-    /// What the file says of marking, scheduler and buffer.
+    /// Marking, scheduler and buffer from the file.
     fn switch(&self, reader: &Reader<'_>) -> Result<Switch, Problem> {
         let (buffer, egress) = match reader.get("buffer") {
             Some(node) => describe::buffer(node, self.buffer.name())?,

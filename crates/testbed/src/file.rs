@@ -105,7 +105,7 @@ mod tests {
         let cases = [
             (
                 "marking = { kind = \"tcm\" }",
-                "there is no kind `tcm` here",
+                "unknown kind `tcm`",
                 (2, 20),
                 "did you mean `tcn`?",
             ),
@@ -125,11 +125,11 @@ mod tests {
                 "marking = { kind = \"or\", first = { kind = \"tcn\" } }",
                 "`or` has no `second`",
                 (2, 20),
-                "it has two schemes",
+                "`or` combines two schemes",
             ),
             (
                 "marking = { kind = \"diff-ecn\" }\nscheduler = { kind = \"dwrr\", quanta = [1, 1] }",
-                "`scheduler` is dwrr, which does not go with `diff-ecn`",
+                "`scheduler` is dwrr, which does not work with `diff-ecn`",
                 (2, 20),
                 "allowed: one that serves a queue strictly first",
             ),

@@ -24,10 +24,10 @@ choices! {
     /// that has sent a SYN without the question uses no ECN.
     #[non_exhaustive]
     pub enum EcnFallback {
-        /// If it was not answered, a SYN that does not ask: something on the path may have dropped
-        /// the question (Linux since 4.1).
+        /// An unanswered SYN is retried without ECN: something on the path may have dropped the
+        /// request (Linux since 4.1).
         AfterSynLoss = "after-syn-loss",
-        /// The same, and also if it was answered with a RST.
+        /// The same, and also if the answer was a RST.
         AfterSynLossOrReset = "after-syn-loss-or-reset",
         /// The same SYN; a RST ends the attempt.
         Off = "off",
@@ -38,7 +38,7 @@ choices! {
     /// What a clock that ticks makes of a round trip.
     #[non_exhaustive]
     pub enum ClockReading {
-        /// The ticks that went by: none for a round trip within one.
+        /// Elapsed ticks: 0 for a round trip within one tick.
         Elapsed = "elapsed",
         /// One tick more, so that no sample is below a tick (FreeBSD with timestamps).
         PlusOne = "plus-one",
@@ -79,7 +79,7 @@ choices! {
     /// When data is acknowledged that arrived in order.
     #[non_exhaustive]
     pub enum AckPolicy {
-        /// As Linux does. The first sixteen ACKs are not delayed, nor are sixteen after a pause
+        /// As Linux. The first sixteen ACKs are not delayed, nor are sixteen after a pause
         /// longer than `rto_min`; unless data is sent too, a segment that is smaller than others
         /// and leaves nothing unread is not delayed either. The delay starts at `ack_delay` and
         /// follows the gaps between segments. A kernel that counts in ticks also rounds it.
@@ -111,7 +111,7 @@ choices! {
     /// Who takes received bytes out of the receive buffer.
     #[non_exhaustive]
     pub enum Reader {
-        /// They leave as soon as they are in order: the window never closes.
+        /// Bytes are read as soon as they are in order: the window never closes.
         Immediate = "immediate",
         /// The application, by calling `read`.
         Manual = "manual",
@@ -133,9 +133,9 @@ choices! {
     /// What a cut does to the bytes that were counted towards the next segment of growth.
     #[non_exhaustive]
     pub enum Credit {
-        /// It starts the count over (Linux).
+        /// The byte count restarts (Linux).
         Dropped = "dropped",
-        /// The count goes on (ns-3): with frequent small cuts the window grows sooner.
+        /// The byte count continues (ns-3): with frequent small cuts the window grows sooner.
         Kept = "kept",
     }
 }
@@ -147,7 +147,7 @@ choices! {
     pub enum Avoidance {
         /// All of it.
         Bytes = "bytes",
-        /// Its whole segments (ns-3; in Linux the window has no others).
+        /// Only its whole segments (ns-3; in Linux the window has no others).
         Segments = "segments",
     }
 }
@@ -159,8 +159,8 @@ choices! {
         /// Below the threshold (Linux, ns-2).
         Below = "below",
         /// Up to the threshold and at it (FreeBSD): after a cut the first ACK still opens the
-        /// window by what it acknowledges, which is what figures 5.7 and 5.8 of the ODCTCP thesis
-        /// are about.
+        /// window by the bytes it acknowledges, the subject of figures 5.7 and 5.8 of the ODCTCP
+        /// thesis.
         UpTo = "up-to",
     }
 }
@@ -182,12 +182,11 @@ choices! {
     #[non_exhaustive]
     pub enum Repair {
         /// As `FullTcp/Sack` of ns-2. Recovery begins with exactly `dupack_threshold` ACKs that do
-        /// not advance, whatever they report; what is in flight is counted down by one segment an
-        /// ACK, and by another one if it advances; every gap below what was SACKed is filled before
-        /// new data, and none twice. The timer starts over with the first retransmission.
+        /// not advance, regardless of their blocks. Each ACK takes one segment off the flight, and
+        /// another one if it advances. Every gap below the highest SACKed byte is filled before new
+        /// data, and none twice. The timer restarts with the first retransmission.
         Ns2 = "ns2",
-        /// RFC 6675: recovery begins with what the SACK blocks show, and they say what is in
-        /// flight.
+        /// RFC 6675: SACK blocks start recovery and determine the bytes in flight.
         Rfc6675 = "rfc6675",
     }
 }
@@ -199,7 +198,7 @@ choices! {
         /// Always as large as `tso` allows. Linux since 5.18 comes close to this at round trips
         /// below 512 us.
         Full = "full",
-        /// What the pacing rate sends in 1/1024 s, at least two segments (Linux,
+        /// The bytes that the pacing rate sends in 1/1024 s, at least two segments (Linux,
         /// `tcp_tso_autosize`). The rate is twice the window per round trip below half of
         /// `ssthresh`, and 1.2 times it otherwise.
         Rate = "rate",
@@ -212,7 +211,7 @@ choices! {
     pub enum Qdisc {
         /// First in, first out over all connections of the host, without a limit.
         Fifo = "fifo",
-        /// Round robin between the connections of the host, with a limit of what each may have in
+        /// Round robin between the connections of the host, with a limit on the bytes of each in
         /// the host's queue (TCP small queues).
         Fq = "fq",
     }
@@ -227,9 +226,9 @@ settings! {
         pub initial_window: Size = Size::Packets(10),
         /// Upper bound of the congestion window, or `none`.
         pub max_window: Option<Size> = None,
-        /// Receive buffer, and the largest window that is offered. At most 1 GiB (RFC 7323).
+        /// Receive buffer, and the largest advertised window. At most 1 GiB (RFC 7323).
         pub receive_window: Bytes = Bytes::from_kib(16 * 1024),
-        /// Who empties the receive buffer.
+        /// Reader of the receive buffer.
         pub reader: Reader = Reader::Immediate,
 
         /// Retransmission timeout before the first sample (RFC 6298, section 2).
@@ -240,9 +239,9 @@ settings! {
         pub rto_max: Span = Span::from_secs(60),
         /// Tick of the clock that measures round trips (`G` in RFC 6298).
         pub clock_granularity: Span = Span::from_us(1),
-        /// What that clock makes of a round trip.
+        /// Rounding of a round trip to ticks of that clock.
         pub clock_reading: ClockReading = ClockReading::Elapsed,
-        /// What a lost SYN changes.
+        /// Effect of a lost SYN.
         pub syn_loss: SynLoss = SynLoss::Cautious,
         /// Give up after this many timeouts in a row without an answer, or `none` for never.
         /// Default: Linux.
@@ -254,29 +253,29 @@ settings! {
         pub acks: AckPolicy = AckPolicy::Rfc5681,
         /// Acknowledge at the latest after this many segments (RFC 5681, section 4.2).
         pub delayed_ack: u8 = 2,
-        /// Acknowledge at the latest after this time. Default: the least that Linux waits.
+        /// Acknowledge at the latest after this time. Default: the minimum of Linux.
         pub ack_delay: Span = Span::from_ms(40),
 
         /// Selective acknowledgements, if the peer takes them too (RFC 2018, RFC 6675).
         pub sack: bool = true,
         /// Report duplicates in a first SACK block (RFC 2883).
         pub dsack: bool = false,
-        /// Proportional rate reduction in fast recovery (RFC 6937). Not in that of ns-2.
+        /// Proportional rate reduction in fast recovery (RFC 6937). Not with ns-2's recovery.
         pub prr: bool = false,
-        /// How gaps are repaired with SACK.
+        /// Loss recovery with SACK.
         pub repair: Repair = Repair::Rfc6675,
         /// Duplicate ACKs that start fast recovery (`DupThresh`).
         pub dupack_threshold: u8 = 3,
         /// Send new data on the first duplicate ACKs (RFC 3042; rule 3 of RFC 6675, section 5).
         pub limited_transmit: bool = true,
         /// Appropriate byte counting: an ACK counts for at most this many segments (`L` in
-        /// RFC 3465), or `none`: every ACK counts for one. 1 is what RFC 5681 recommends.
+        /// RFC 3465), or `none`: every ACK counts for one. RFC 5681 recommends 1.
         pub abc: Option<u8> = Some(1),
         /// Where slow start ends.
         pub slow_start: SlowStart = SlowStart::Below,
-        /// What makes a window in congestion avoidance.
+        /// Amount that counts as a window in congestion avoidance.
         pub avoidance: Avoidance = Avoidance::Bytes,
-        /// What a cut does to growth that is under way.
+        /// Effect of a cut on growth in progress.
         pub credit: Credit = Credit::Dropped,
         /// When the window may grow.
         pub growth: Growth = Growth::WhenLimited,
@@ -288,22 +287,21 @@ settings! {
         /// or `none`. A sender then waits until the window has room for a burst, or for a third of
         /// the window (Linux, `tcp_tso_should_defer`). Linux: 64KiB.
         pub tso: Option<Size> = None,
-        /// How large bursts are meant to be.
+        /// Target size of bursts.
         pub tso_sizing: TsoSizing = TsoSizing::Rate,
         /// Queueing discipline of the host, where the run has no `[nic]`. Hosts are `fq` if one
         /// transport of the run is.
         pub qdisc: Qdisc = Qdisc::Fifo,
-        /// With `fq`, the most bytes that a connection may have in its host's queue. It is less
-        /// where the pacing rate sends less in 1/1024 s, and at least two packets (Linux,
-        /// `tcp_limit_output_bytes`).
+        /// With `fq`, the maximum bytes of a connection in its host's queue. Lower if the pacing
+        /// rate sends less in 1/1024 s, but at least two packets (Linux, `tcp_limit_output_bytes`).
         pub limit_output: Bytes = Bytes::from_kib(1024),
 
         /// Negotiate ECN, if the congestion control or the echo rule uses it.
         pub ecn: bool = true,
-        /// Whether a SYN asks for ECN. If not, ECN is agreed to when the peer asks (as `tcp_ecn =
-        /// 2` of Linux), and not used otherwise.
+        /// Whether a SYN requests ECN. If not, ECN is used only if the peer requests it (as with
+        /// `tcp_ecn = 2` of Linux).
         pub ecn_request: bool = true,
-        /// Whether to stop asking for ECN after a lost or refused SYN. The RFC allows all of these.
+        /// Whether to stop requesting ECN after a lost or refused SYN. The RFC allows all of these.
         pub ecn_fallback: EcnFallback = EcnFallback::Off,
         /// How the receiver echoes marks.
         pub echo: Echo = Echo::Rfc3168,

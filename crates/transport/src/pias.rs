@@ -46,14 +46,14 @@ use alloc::vec::Vec;
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 choices! {
-    /// What decides the class of a packet.
+    /// Rule for the class of a packet.
     #[non_exhaustive]
     pub enum Rule {
         /// Bytes sent in this message, the packet included.
         Cumulative = "cumulative",
         /// Each time more than the first threshold has been sent, one class lower.
         Demotion = "demotion",
-        /// Where in the message the packet's first byte lies.
+        /// Offset of the packet's first byte in the message.
         Offset = "offset",
     }
 }
@@ -64,25 +64,26 @@ settings! {
         "[transport]\ntagging = { rule = \"offset\", thresholds = [\"100KB\"] }\n\n\
          [switch]\nscheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500] }\n")]
     pub struct Config {
-        /// What decides the class of a packet.
+        /// Rule for the class of a packet.
         pub rule: Rule = Rule::Offset,
-        /// A packet above the i-th of these is in class i + 1 or lower; one at it is not. With
-        /// `demotion` only the first is used, again and again.
+        /// A packet above the i-th threshold is in class i + 1 or lower; one at it is not.
+        /// `demotion` uses only the first, repeatedly.
         pub thresholds: Vec<Bytes> = vec![Bytes(100_000)],
         /// Number of classes with `demotion`; otherwise one more than the thresholds.
         pub classes: u8 = 2,
         /// With `cumulative`: a write begins a message if everything was acknowledged and the last
         /// write is longer ago than this.
         pub idle_gap: Span = Span::from_us(500),
-        /// With `cumulative`: after so many consecutive timeouts the message is taken for a new
-        /// one, lest it starve; `none` for never.
+        /// With `cumulative`: after this many consecutive timeouts the message counts as a new one,
+        /// so that it does not starve; `none` for never.
         pub aging: Option<u32> = Some(3),
         /// With `cumulative`: a packet sent again after a silence of at least this is a timeout.
         pub timeout_silence: Span = Span::from_ms(9),
-        /// With `cumulative`: timeouts whose first bytes are no farther apart are consecutive.
+        /// With `cumulative`: timeouts whose first bytes are at most this far apart are
+        /// consecutive.
         pub timeout_distance: Bytes = Bytes(3 * 1_448),
-        /// Every packet of class 0 leaves with ECT(0), pure ACKs and SYNs too, whatever the
-        /// transport says: the kernel module rewrites the whole byte.
+        /// Every packet of class 0 leaves with ECT(0), pure ACKs and SYNs too, regardless of the
+        /// transport: the kernel module rewrites the whole byte.
         pub force_ect: bool = false,
     }
 }

@@ -16,8 +16,8 @@ red_settings! {
     #[named("pool-red", "marks by the fill of the shared pool", "schemes/pool-red.md",
         "buffer = { kind = \"dynamic-threshold\" }\n")]
     {
-        /// Mark above this use of the pool (`K`, or `K_max`). The default is the upper threshold of
-        /// BCC's simulations, B − B_R / α for a pool of 3 MiB.
+        /// Mark above this use of the pool (`K`, or `K_max`). Default: the upper threshold of BCC's
+        /// simulations, B − B_R / α for a pool of 3 MiB.
         #[is(threshold)]
         pub threshold: Size = Size::Bytes(Bytes(2_727_608)),
         /// Mark with a rising probability from this use on (`K_min`), or `none` for a single step.

@@ -1,4 +1,4 @@
-//! What the reference and the schema say of sections and of keys that only files have.
+//! Texts of the reference and the schema for sections and for keys that exist only in files.
 
 use tidegate_dataplane::buffer::pfc;
 use tidegate_sim::workload::Published;
@@ -7,7 +7,7 @@ use tidegate_units::{Form, Named, Setting};
 use super::Section;
 
 impl Section {
-    /// Its heading in the reference.
+    /// Heading in the reference.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Accounting => "[transport.accounting]",
@@ -17,7 +17,7 @@ impl Section {
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
             Self::HostReceive => "[transport.host_receive]",
-            // They are not in the reference of scenarios.
+            // Not in the reference of scenarios.
             Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
             Self::Marking => "[switch.marking]",
             Self::Measure => "[measure]",
@@ -39,7 +39,7 @@ impl Section {
         }
     }
 
-    /// Its name in the schema, and what its kinds are kinds of: the last word of its heading.
+    /// Name in the schema and in headings of kinds: the last word of the heading.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Root => "scenario",
@@ -50,80 +50,80 @@ impl Section {
         }
     }
 
-    /// What it is about.
+    /// Description of the section.
     pub(crate) const fn doc(self) -> &'static str {
         match self {
             Self::Accounting => ACCOUNTING,
             Self::Buffer => {
-                "Which packets are stored: one buffer for the whole switch. \
+                "Packet buffer: one for the whole switch. \
                 [More on buffers](../buffers.md)."
             }
             Self::Egress => EGRESS,
             Self::FlowControl => FLOW_CONTROL,
             Self::Group => GROUP,
-            Self::HostDelay => "What the receiving host adds to the way of each packet.",
+            Self::HostDelay => "Delay that the receiving host adds to each packet.",
             Self::HostReceive => {
-                "How hosts take packets in: interrupts, receive offload, and the time that the \
-                stack takes. [More on hosts](../hosts.md)."
+                "Receive path of the hosts: interrupts, receive offload and processing time. [More \
+                    on hosts](../hosts.md)."
             }
             Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
-            Self::Marking => "Which packets are marked. `[nic]` has the same table.",
-            Self::Measure => "Which flows count, and when the run ends.",
+            Self::Marking => "Marking scheme of the switch ports. `[nic]` has the same table.",
+            Self::Measure => "Flows that count, and the end of the run.",
             Self::Nic => {
-                "The ports of hosts: marking, scheduler and buffer as in `[switch]`. Without \
-                this section hosts are ideal: first in, first out, without a limit. With it, what is \
-                left out is `none`, `fifo` and `unlimited`."
+                "Ports of the hosts: marking, scheduler and buffer as in `[switch]`. Without this \
+                    section hosts are ideal: first in, first out, unlimited. With it, the defaults \
+                    are `none`, `fifo` and `unlimited`."
             }
             Self::Observe => {
-                "What is written down besides the flows. \
+                "Measurements beyond the flows. \
                 [More on observing](../observing.md)."
             }
-            Self::Probe => "Pings from one host to another, which measure the round trip.",
+            Self::Probe => "Pings between hosts, which measure round-trip times.",
             Self::Receiver => RECEIVER,
-            Self::Root => "Keys before the first header, and the sections below.",
+            Self::Root => "Keys before the first header. Each section below has its own table.",
             Self::CongestionControl => {
                 "Congestion control of the sender: how its window answers marks, losses and delay. \
                 `rule` is the old name of the table and still accepted."
             }
             Self::Scheduler => {
-                "Which packet leaves next, and how many queues there are. \
+                "Packet scheduler, and with it the number of queues. \
                 [More on schedulers](../schedulers.md)."
             }
             Self::PortFlows => PORT_FLOWS,
             Self::Series => SERIES,
-            Self::Switch => "The ports of switches.",
+            Self::Switch => "Ports of the switches.",
             Self::Tagging => {
-                "PIAS: senders tag packets by how much their flow has sent. \
+                "PIAS: senders tag packets by the bytes that their flow has sent. \
                 [More on tagging](../transports/pias.md)."
             }
             Self::Topology => {
-                "Hosts, switches and cables. \
+                "Hosts, switches and links. \
                 [More on topologies](../topologies.md)."
             }
             Self::Traffic => {
-                "What the hosts send: any number of sources. \
+                "Flows that the hosts send: any number of sources. \
                 [More on workloads](../workloads.md)."
             }
-            Self::Transport => "What the hosts speak.",
-            Self::Window => "The part of the run that is observed.",
+            Self::Transport => "Transport protocol of the hosts.",
+            Self::Window => "Observed part of the run.",
         }
     }
 
-    /// What a kind is, if there is a text or a page about it.
+    /// Description of a kind, if there is a text or a page about it.
     pub(crate) fn kind_doc(self, kind: &str) -> Option<String> {
         match (self, kind) {
             (Self::Marking, kind) => {
                 let page = self.about(kind)?.page;
-                Some(format!("[What it does, and how to choose its settings](../{page})."))
+                Some(format!("[Scheme, and how to choose its settings](../{page})."))
             }
             (Self::CongestionControl | Self::FlowControl, kind) => {
                 let page = self.about(kind)?.page;
-                Some(format!("[What it does](../{page})."))
+                Some(format!("[Description](../{page})."))
             }
             (Self::Group | Self::Transport, "dcqcn") => {
-                Some("[What it does](../transports/dcqcn.md).".into())
+                Some("[Description](../transports/dcqcn.md).".into())
             }
-            (Self::Traffic, "list") => Some("An exact list of flows.".into()),
+            (Self::Traffic, "list") => Some("Explicit list of flows.".into()),
             (Self::Traffic, kind) => match Published::FORM {
                 Form::Choice(sets) => {
                     let set = sets.iter().find(|set| set.name == kind)?;
@@ -135,14 +135,13 @@ impl Section {
         }
     }
 
-    /// The kind that has the same keys with other defaults, if there is one: the reference lists
-    /// its keys once.
+    /// The kind with the same keys and other defaults, so that the reference lists the keys once.
     pub(crate) fn same_keys_as(self, kind: &str) -> Option<&'static str> {
         let is_published = self == Self::Traffic && Published::NAMES.contains(&kind);
         is_published.then_some("poisson")
     }
 
-    /// The section that has the same kinds and keys, if the reference lists them there.
+    /// The section with the same kinds and keys, so that the reference lists them once.
     pub(crate) const fn same_as(self) -> Option<Self> {
         match self {
             Self::Egress => Some(Self::Buffer),
@@ -157,64 +156,69 @@ pub(crate) fn tidy(doc: &str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(super) const ACCOUNTING: &str = "How many bytes a packet has in queues and on wires: `ip` (40 bytes of \
-    headers), `ethernet` (with preamble and gap: 78 bytes, at least 84), or a table of numbers.";
-pub(super) const BUFFER: &str = "Which packets are stored: one buffer for the whole node.";
-pub(super) const CONVENTION: &str = "What counts as small and large, when a flow is complete, and what a \
-    percentile is.";
-pub(super) const ECMP: &str = "How switches choose among paths of equal length.";
+pub(super) const ACCOUNTING: &str = "Size of a packet in queues and on links: `ip` (40 bytes of \
+    headers), `ethernet` (78 bytes with preamble and gap, at least 84 in all), or a table of \
+    numbers.";
+pub(super) const BUFFER: &str = "Packet buffer: one for the whole node.";
+pub(super) const CONVENTION: &str = "Definition of small and large flows, flow completion, and \
+    percentiles.";
+pub(super) const ECMP: &str = "How switches choose among equal-cost paths.";
 pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
-pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
-pub(super) const FLOW_CONTROL: &str = "How switches hold back single flows of the nodes before them; `none` for \
-    nothing but the pauses of a lossless buffer.";
-pub(super) const FLOW_PORTS: &str = "The ports, by name as in `observe`.";
+pub(super) const FABRIC_DOC: &str = "`fabric` is the ratio at the leaves of this topology.";
+pub(super) const FLOW_CONTROL: &str = "Per-flow flow control between switches and their upstream \
+    nodes; `none` for only the pauses of a lossless buffer.";
+pub(super) const FLOW_PORTS: &str = "Ports, named as in `observe`.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
-pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
-    the second; flows of a higher group the last.";
-pub(super) const HOSTS_DOC: &str = "`hosts` is the speed of the hosts' cables of this topology.";
-pub(super) const IDEAL: &str = "Compares each decision with that of the ideal marker of DiffECN, which measures flows' \
-    rates over this time.";
-pub(super) const LEAST: &str = "A shorter packet counts as this long.";
-pub(super) const LIMIT: &str = "The most samples: when there would be one more, every second one is forgotten \
-    and the interval doubles.";
-pub(super) const LINKS: &str = "Links whose load is measured, as `ports`.";
+pub(super) const GROUP: &str = "Further transports: flows of group 1 use the first, flows of group \
+    2 the second. Flows of a higher group use the last.";
+pub(super) const HOSTS_DOC: &str = "`hosts` is the rate of the host links of this topology.";
+pub(super) const IDEAL: &str = "Compare each decision with DiffECN's ideal marker, which measures \
+    flow rates over this time.";
+pub(super) const LEAST: &str = "Minimum size of a packet, in bytes.";
+pub(super) const LIMIT: &str = "Maximum samples: at one more, every second sample is dropped and \
+    the interval doubles.";
+pub(super) const LINKS: &str = "Links whose load is measured, named as in `ports`.";
 pub(super) const LIST_FILE: &str =
-    "A CSV file of flows, `id,start_s,src,dst,bytes`, beside the scenario.";
-pub(super) const LIST_TEXT: &str = "The same lines in the scenario itself, instead of `file`.";
-pub(super) const MARKING: &str = "Which packets are marked.";
-pub(super) const NAME: &str = "The name in file names, of letters, digits, `.`, `_` and `-`; that of the file if it \
-    is left out.";
+    "CSV file of flows, `id,start_s,src,dst,bytes`, relative to the scenario.";
+pub(super) const LIST_TEXT: &str = "The same lines inline, instead of `file`.";
+pub(super) const MARKING: &str = "Marking scheme.";
+pub(super) const NAME: &str = "Name in file names: letters, digits, `.`, `_` and `-`. Default: the \
+    name of the file.";
 pub(super) const NIC: &str =
-    "The ports of hosts; `none` for ideal ones, first in, first out without a limit.";
-pub(super) const NON_ECT: &str = "What happens to packets that cannot be marked.";
-pub(super) const OPENING: &str = "Which connection a flow uses.";
+    "Ports of the hosts; `none` for ideal hosts: first in, first out, unlimited.";
+pub(super) const NON_ECT: &str = "Handling of packets that are not ECN-capable when the scheme \
+    marks.";
+pub(super) const OPENING: &str = "Connection that a flow uses.";
 pub(super) const PER_PACKET: &str =
-    "Bytes of headers and framing that every packet has besides its payload.";
-pub(super) const PERIOD: &str =
-    "A flow is active for so long after its last packet has left; with `0ps`, while one waits.";
-pub(super) const PORT_FLOWS: &str = "Ports whose flows are told apart: how many are active, what small, medium and large \
-    ones have waiting, and whether the right ones are marked.";
-pub(super) const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
-    `switches`, `none`, or names such as `leaf0>host3`, in which `*` matches anything.";
+    "Bytes of headers and framing per packet, in addition to its payload.";
+pub(super) const PERIOD: &str = "A flow stays active for this time after its last packet leaves; \
+    with `0ps`, while a packet \
+        waits.";
+pub(super) const PORT_FLOWS: &str = "Per-flow statistics of ports: active flows, backlog of small, \
+    medium and large flows, and agreement of marks with an ideal marker.";
+pub(super) const PORTS: &str = "Ports whose distributions of queue length and waiting time are \
+    kept: `all`, `switches`, `none`, or names such as `leaf0>host3`, in which `*` matches \
+    anything.";
 pub(super) const QUEUES: &str =
-    "Ports whose queues are sampled, as `ports`; `leaf0>host3:1` is queue 1 alone.";
-pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All that is left out is as the \
-    sender has it.";
+    "Ports whose queues are sampled, named as in `ports`; `leaf0>host3:1` is only queue 1.";
+pub(super) const RECEIVER: &str = "Settings in which receivers differ from senders. The rest is as \
+    at the sender.";
 pub(super) const RECEIVER_CC: &str =
     "Congestion control of the receiver's side, for data that it would send.";
-pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
-                                   seed. If it is left out, and `--baseline` too, nothing is.";
+pub(super) const BASELINE: &str = "Label of the point that all others are compared with, seed by \
+    seed. Without it and `--baseline`, points are not compared.";
 
-pub(super) const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
-pub(super) const SCHEDULER: &str = "Which packet leaves next.";
-pub(super) const SEED: &str = "The seed of everything random.";
-pub(super) const THREADS: &str = "At most so many threads work on one run, if there are fewer runs than \
-                                  cores. No result depends on it.";
-pub(super) const SERIES: &str = "What is written down again and again.";
-pub(super) const STALLED: &str =
-    "The run is given up when nothing has been delivered for this long.";
-pub(super) const STORM: &str = "How long PFC may pause a class of a link at a stretch: what lasts longer is reported as a storm.";
-pub(super) const TRACE: &str = "A flow, by its number in order of start, of which every segment and ACK is written down, or `none`. The flow and the queues on its way are sampled too.";
+pub(super) const RUNS: &str = "Number of runs per point, with consecutive seeds.";
+pub(super) const SCHEDULER: &str = "Packet scheduler.";
+pub(super) const SEED: &str = "Seed of all random numbers.";
+pub(super) const THREADS: &str = "Maximum threads per run, used if there are fewer runs than \
+    cores. Results do not depend on it.";
+pub(super) const SERIES: &str = "Time series, sampled at a fixed interval.";
+pub(super) const STALLED: &str = "Abort the run after this time without a delivery.";
+pub(super) const STORM: &str = "Longest continuous PFC pause of a class on a link; a longer one is \
+    reported as a storm.";
+pub(super) const TRACE: &str = "Flow whose every segment and ACK is recorded, by number in order \
+    of start, or `none`. The flow and the queues on its path are sampled too.";
 pub(super) const TAGGING: &str =
-    "PIAS tags, which choose the first queues; `none` for queues by service alone.";
+    "PIAS tags, which select the first queues; `none` for queues by service alone.";
 pub(super) const TRANSPORT_CC: &str = "Congestion control of the sender.";

@@ -1,5 +1,4 @@
-//! Keys of tables: their names, docs, defaults, and what they hold.
-
+//! Keys of sections: names, docs, defaults and value shapes.
 use std::borrow::Cow;
 
 use tidegate_units::{Form, Ratio, Setting};
@@ -12,20 +11,20 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) doc: Cow<'static, str>,
     pub(crate) shape: Shape,
-    /// The value as TOML if the key is left out; `None` if it then means nothing, or is needed.
+    /// Default as TOML; `None` if the key is required or has no default.
     pub(crate) default: Option<String>,
 }
 
-/// What a key holds.
+/// Shape of a key's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// A setting, or this word, which means what the lab finds out itself.
+    /// A setting, or this word, which takes the value from the topology.
     Derived(Form, &'static str),
     /// The word `none`, or a table.
     OptionalTable(Section),
-    /// The name of a published set of settings.
+    /// Name of a published set of settings.
     Profile(&'static [&'static str]),
-    /// Ports, links or flows: a word, a number, a name or a list of names and numbers.
+    /// Ports, links or flows: a word, a number, a name, or a list of names and numbers.
     Selection(&'static [&'static str]),
     /// A setting.
     Setting(Form),
@@ -35,7 +34,7 @@ pub(crate) enum Shape {
     Tables(Section),
 }
 
-/// A setting's text as TOML.
+/// Text of a setting as TOML.
 pub(crate) fn toml_of(form: Form, text: &str) -> String {
     match form {
         Form::Bool | Form::Number(_) => text.to_owned(),
@@ -52,7 +51,7 @@ pub(crate) fn toml_of(form: Form, text: &str) -> String {
     }
 }
 
-/// A ratio as a decimal number of at most four digits behind the point, if it is one.
+/// A ratio as a decimal number, if four decimals represent it exactly.
 fn decimal(text: &str) -> Option<String> {
     let ratio: Ratio = text.parse().ok()?;
     let scaled = u64::from(ratio.numerator()) * 10_000;
@@ -108,8 +107,7 @@ pub(super) fn profile_key(names: &'static [&'static str], default: Option<&'stat
     let words = names.join("`, `");
     Key {
         name: "profile",
-        doc: format!("A published set of settings, which other keys then change: `{words}`.")
-            .into(),
+        doc: format!("Published set of settings; other keys override it: `{words}`.").into(),
         shape: Shape::Profile(names),
         default: default.map(crate::text::document::quoted),
     }

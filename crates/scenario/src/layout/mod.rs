@@ -1,7 +1,8 @@
-//! What a scenario file can say: every section, its kinds and its keys.
+//! Layout of scenario files: every section, kind and key.
 //!
-//! Most keys are settings of the libraries and come from their field tables. What stands here is
-//! what only files have: the sections themselves, and keys that choose or join settings.
+//! Most keys are settings of the libraries and come from their field tables. This module adds only
+//! the parts that libraries do not have: the sections themselves, and keys that choose or combine
+//! settings.
 
 mod doc;
 mod key;
@@ -36,8 +37,8 @@ pub(crate) enum Section {
     Accounting,
     Buffer,
     CongestionControl,
-    /// Of a file for a live switch, as the three that are called so: what only the switch itself
-    /// has is added by whoever reads it.
+    /// Sections of a live switch's file, like the three named `Live…`. The reader adds the settings
+    /// that only the switch has.
     Dscp,
     Egress,
     FlowControl,
@@ -65,27 +66,27 @@ pub(crate) enum Section {
     Window,
 }
 
-/// The words for how packets are counted.
+/// Words that select a packet size convention.
 pub(crate) const ACCOUNTINGS: &[&str] = &["ip", "ethernet"];
 
-/// The word for the speed of the hosts' cables.
+/// Word for the rate of the host links.
 pub(crate) const HOSTS: &str = "hosts";
 
-/// The word for the oversubscription of the leaves.
+/// Word for the oversubscription of the leaves.
 pub(crate) const FABRIC: &str = "fabric";
 
-/// The stack that a transport has if it names no other.
+/// Default stack of a transport.
 pub(crate) const PROFILE: &str = "tcn-sim";
 
 const PORT_WORDS: &[&str] = &["all", "none", "switches"];
 const FLOW_WORDS: &[&str] = &["all", "none"];
 
-/// Keys of `[transport]` that are of neither kind.
+/// Keys of `[transport]` that all kinds share.
 const OF_ANY_TRANSPORT: &[&str] =
     &["accounting", "group", "host_delay", "host_receive", "opening", "tagging"];
 
 impl Section {
-    /// All of a scenario, in the order of a file.
+    /// All sections of a scenario, in the order of a file.
     pub(crate) const ALL: [Self; 24] = [
         Self::Root,
         Self::Topology,
@@ -113,12 +114,12 @@ impl Section {
         Self::PortFlows,
     ];
 
-    /// The section of the table at a path, if there is one.
+    /// Section of the table at a path.
     pub(crate) fn at(path: &[impl AsRef<str>]) -> Option<Self> {
         let mut section = Self::Root;
         let mut steps = path.iter().map(AsRef::as_ref);
         while let Some(step) = steps.next() {
-            // The kind that has tables below it, where only one has.
+            // The only kind that has tables of its own.
             let made_of_others = section.parts().find(|about| !about.pieces.is_empty());
             let keys = section.own_keys(match section {
                 Self::Group | Self::Transport => "tcp",
@@ -136,10 +137,10 @@ impl Section {
         Some(section)
     }
 
-    /// The kinds that it can be of; `None` for a table without kinds.
+    /// Kinds of the section; `None` for a table without kinds.
     pub(crate) fn kinds(self) -> Option<Vec<&'static str>> {
         Some(match self {
-            // An account of its own is not put behind another.
+            // A buffer with its own egress buffer cannot be one.
             Self::Egress => names(self.parts().filter(|about| about.pieces.is_empty())),
             Self::Group | Self::Transport => vec!["dcqcn", "tcp"],
             Self::Traffic => {
@@ -158,7 +159,7 @@ impl Section {
         })
     }
 
-    /// What the catalogue says of its kinds, if they are of one.
+    /// Catalogue entries of its kinds.
     fn parts(self) -> impl Iterator<Item = About> {
         let entries = match self {
             Self::Buffer | Self::Egress => buffer::Config::entries(),
@@ -173,12 +174,12 @@ impl Section {
         entries.into_iter().map(|entry| entry.about)
     }
 
-    /// What the catalogue says of a kind.
+    /// Catalogue entry of a kind.
     pub(crate) fn about(self, kind: &str) -> Option<About> {
         self.parts().find(|about| about.name == kind)
     }
 
-    /// The keys of the parts that a kind is made of.
+    /// Keys of the parts of a composed kind.
     fn pieces(self, kind: &str) -> Vec<Key> {
         let section = match self {
             Self::Buffer => Self::Egress,
@@ -195,7 +196,7 @@ impl Section {
         pieces.iter().map(key).collect()
     }
 
-    /// The kind of a table that names none; `None` if it has to.
+    /// Kind of a table without `kind`; `None` if `kind` is required.
     pub(crate) const fn default_kind(self) -> Option<&'static str> {
         match self {
             Self::Buffer => Some("per-port"),
@@ -209,8 +210,8 @@ impl Section {
         }
     }
 
-    /// For the table at a path: its kind if it names none, and the keys that stay when the kind
-    /// changes; `None` if there is no table at the path.
+    /// For the table at a path: its default kind, and the keys that survive a change of kind;
+    /// `None` if there is no table at the path.
     pub(crate) fn selects(
         path: &[String],
     ) -> Option<(Option<&'static str>, &'static [&'static str])> {
@@ -224,7 +225,7 @@ impl Section {
         Some((kind, section.common()))
     }
 
-    /// The keys that stay when the kind changes.
+    /// Keys that survive a change of kind.
     pub(crate) const fn common(self) -> &'static [&'static str] {
         match self {
             Self::Transport => OF_ANY_TRANSPORT,
@@ -232,7 +233,7 @@ impl Section {
         }
     }
 
-    /// The names of published sets of settings that its kind has, as the key `profile`.
+    /// Names of published sets of settings, values of the key `profile`.
     pub(crate) fn profiles(self, kind: &str) -> Option<&'static [&'static str]> {
         match (self, kind) {
             (Self::Group | Self::Transport, "dcqcn") => Some(dcqcn::Profile::NAMES),
@@ -245,7 +246,7 @@ impl Section {
         }
     }
 
-    /// The profile of a table that names none.
+    /// Default profile of a kind.
     pub(crate) fn default_profile(self, kind: &str) -> Option<&'static str> {
         match (self, kind) {
             (Self::Group | Self::Transport, "dcqcn") => Some("paper"),
@@ -256,7 +257,7 @@ impl Section {
         }
     }
 
-    /// The settings of a kind and profile as they are without a word in the file.
+    /// Default settings of a kind and profile.
     pub(crate) fn part(self, kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>> {
         let profile = profile.or_else(|| self.default_profile(kind));
         Some(match self {
@@ -281,8 +282,8 @@ impl Section {
         })
     }
 
-    /// All keys of a kind but `kind` itself, in the order of the reference. An unknown kind has
-    /// those that are of no kind.
+    /// All keys of a kind except `kind`, in the order of the reference. An unknown kind has only
+    /// the shared keys.
     pub(crate) fn keys(self, kind: &str) -> Vec<Key> {
         let mut keys = self.own_keys(kind);
         if let Some(profiles) = self.profiles(kind) {
@@ -326,7 +327,7 @@ impl Section {
         keys
     }
 
-    /// The names of all keys of a kind, `kind` included.
+    /// Names of all keys of a kind, `kind` included.
     pub(crate) fn names(self, kind: &str) -> Vec<&'static str> {
         let mut names: Vec<&str> = self.own_keys(kind).iter().map(|key| key.name).collect();
         if let Some(part) = self.part(kind, None) {
@@ -344,7 +345,7 @@ impl Section {
         names
     }
 
-    /// The keys that only files have.
+    /// Keys that exist only in files, not in a library.
     pub(crate) fn own_keys(self, kind: &str) -> Vec<Key> {
         match self {
             Self::Accounting => vec![
@@ -353,14 +354,14 @@ impl Section {
             ],
             Self::Buffer | Self::Marking => self.pieces(kind),
             Self::LiveFile => vec![
-                table("switch", "What all ports do.", Self::LiveSwitch),
+                table("switch", "Settings of all ports.", Self::LiveSwitch),
                 tables("port", "The ports.", Self::LivePort),
             ],
             Self::LiveSwitch => vec![
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
-                table("dscp", "Which queue a packet waits in.", Self::Dscp),
+                table("dscp", "Mapping of packets to queues.", Self::Dscp),
             ],
             Self::Measure => vec![
                 setting::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
@@ -376,7 +377,7 @@ impl Section {
                 selection("ports", PORTS, PORT_WORDS),
                 selection("links", LINKS, PORT_WORDS),
                 selection("flows", FLOWS, FLOW_WORDS),
-                table("window", "The part of the run that is observed.", Self::Window),
+                table("window", "Observed part of the run.", Self::Window),
                 optional_table("series", SERIES, Self::Series),
                 setting::<Option<u32>>("trace", TRACE, &None),
                 optional_table("port_flows", PORT_FLOWS, Self::PortFlows),
@@ -390,7 +391,7 @@ impl Section {
             Self::Root => root_keys(),
             Self::Receiver => vec![table("cc", RECEIVER_CC, Self::CongestionControl)],
             Self::Series => vec![
-                text("interval", "The time between two samples.", Form::Span, "\"10us\""),
+                text("interval", "Sampling interval.", Form::Span, "\"10us\""),
                 number("limit", LIMIT, u32::MAX.into(), "100000"),
                 selection("queues", QUEUES, PORT_WORDS),
                 selection("links", "Links whose bytes are sampled.", PORT_WORDS),
@@ -407,12 +408,17 @@ impl Section {
             Self::Traffic if kind == "list" => vec![
                 needed("file", LIST_FILE, ANY_TEXT),
                 needed("flows", LIST_TEXT, ANY_TEXT),
-                number("group", "The group that its results belong to.", 255, "0"),
+                number("group", "Group of its flows in the results.", 255, "0"),
             ],
             Self::Group | Self::Transport => transport_keys(self, kind),
             Self::Window => vec![
-                text("from", "Its beginning.", Form::Span, "\"0ps\""),
-                text("to", "Its end; `none` for that of the run.", OPTIONAL_SPAN, "\"none\""),
+                text("from", "Start of the window.", Form::Span, "\"0ps\""),
+                text(
+                    "to",
+                    "End of the window; `none` for the end of the run.",
+                    OPTIONAL_SPAN,
+                    "\"none\"",
+                ),
             ],
             _ => Vec::new(),
         }
@@ -423,25 +429,25 @@ fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
     parts.map(|about| about.name).collect()
 }
 
-/// No machine has more cores than this in one memory.
+/// Upper bound of `threads`: no shared-memory machine has more cores.
 pub(crate) const MAX_THREADS: u32 = 4096;
 
 fn root_keys() -> Vec<Key> {
     vec![
         needed("name", NAME, ANY_TEXT),
-        needed("title", "What reports call it; the name if it is left out.", ANY_TEXT),
+        needed("title", "Title in reports. Default: `name`.", ANY_TEXT),
         needed("baseline", BASELINE, ANY_TEXT),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
         number("threads", THREADS, MAX_THREADS.into(), "1"),
-        table("topology", "Hosts, switches and cables.", Section::Topology),
-        table("switch", "The ports of switches.", Section::Switch),
+        table("topology", "Hosts, switches and links.", Section::Topology),
+        table("switch", "Ports of the switches.", Section::Switch),
         Key { default: None, ..optional_table("nic", NIC, Section::Nic) },
-        table("transport", "What the hosts speak.", Section::Transport),
-        tables("traffic", "What the hosts send: sources of flows.", Section::Traffic),
-        tables("probe", "Pings, which are no flows.", Section::Probe),
-        table("measure", "Which flows count, and when the run ends.", Section::Measure),
-        table("observe", "What is written down besides the flows.", Section::Observe),
+        table("transport", "Transport protocol of the hosts.", Section::Transport),
+        tables("traffic", "Flows: any number of sources.", Section::Traffic),
+        tables("probe", "Pings, which do not count as flows.", Section::Probe),
+        table("measure", "Flows that count, and the end of the run.", Section::Measure),
+        table("observe", "Measurements beyond the flows.", Section::Observe),
     ]
 }
 
@@ -456,12 +462,8 @@ fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
             default: Some("\"ip\"".into()),
         });
         keys.push(optional_table("tagging", TAGGING, Section::Tagging));
-        keys.push(table(
-            "host_delay",
-            "What hosts add to the way of a packet.",
-            Section::HostDelay,
-        ));
-        keys.push(table("host_receive", "How hosts take packets in.", Section::HostReceive));
+        keys.push(table("host_delay", "Delay that hosts add to a packet.", Section::HostDelay));
+        keys.push(table("host_receive", "Receive path of the hosts.", Section::HostReceive));
         keys.push(tables("group", GROUP, Section::Group));
     }
     if kind != "dcqcn" {
@@ -481,15 +483,15 @@ pub(crate) fn cc(kind: &str, profile: Option<&str>) -> Option<cc::Config> {
     }
 }
 
-/// The settings of a published DCQCN for links of this speed.
+/// Settings of a published DCQCN for links of this rate.
 pub(crate) fn dcqcn(profile: &str, line: Rate) -> Option<dcqcn::Config> {
     Some(dcqcn::Profile::read(profile).ok()?.config(line))
 }
 
-/// The speed for which defaults that depend on one are shown.
+/// Link rate for which rate-dependent defaults are shown.
 pub(crate) const LINE: Rate = Rate::from_gbps(10);
 
-/// Text of which the doc says all.
+/// Free text; the doc explains it.
 const ANY_TEXT: Form = Form::Text("");
 
 const OPTIONAL_SPAN: Form = Form::Optional(&Form::Span);

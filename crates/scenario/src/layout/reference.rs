@@ -1,5 +1,5 @@
-//! The reference page of scenario files: every section, kind and key with its default, generated
-//! from the same tables that the parser uses.
+//! Reference page of scenario files: every section, kind and key with its default, generated from
+//! the tables of the parser.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ fn write_section(page: &mut String, section: Section) {
     let _ = write!(page, "\n## {}\n\n{}\n", section.title(), section.doc());
     if let Some(other) = section.same_as() {
         let title = other.title();
-        let _ = writeln!(page, "\nKinds and keys are those of [{title}](#{}).", anchor(title));
+        let _ = writeln!(page, "\nSame kinds and keys as [{title}](#{}).", anchor(title));
         return;
     }
     let Some(kinds) = section.kinds() else {
@@ -29,10 +29,10 @@ fn write_section(page: &mut String, section: Section) {
     };
     match section.default_kind() {
         Some(kind) => {
-            let _ = writeln!(page, "\nIf `kind` is left out, it is `{kind}`.");
+            let _ = writeln!(page, "\nDefault kind: `{kind}`.");
         }
         None => {
-            let _ = writeln!(page, "\n`kind` is needed.");
+            let _ = writeln!(page, "\n`kind` is required.");
         }
     }
     let common = section.common();
@@ -57,17 +57,17 @@ fn write_section(page: &mut String, section: Section) {
         }
         let keys = of_kind(kind);
         if keys.is_empty() {
-            let _ = writeln!(page, "\nIt has no keys.");
+            let _ = writeln!(page, "\nNo keys.");
         } else {
             write_keys(page, &keys);
             if let Some(profile) = section.default_profile(kind) {
-                let _ = writeln!(page, "\nThe defaults are those of the profile `{profile}`.");
+                let _ = writeln!(page, "\nDefaults: profile `{profile}`.");
             }
         }
     }
 }
 
-/// The defaults in which two kinds with the same keys differ.
+/// Defaults that differ between two kinds with the same keys.
 fn changed_defaults(section: Section, kind: &str, base: &str) -> String {
     let base = section.keys(base);
     let differs = |key: &&Key| {
@@ -83,7 +83,7 @@ fn changed_defaults(section: Section, kind: &str, base: &str) -> String {
 }
 
 fn write_keys(page: &mut String, keys: &[Key]) {
-    page.push_str("\n| key | default | what it is |\n|---|---|---|\n");
+    page.push_str("\n| key | default | description |\n|---|---|---|\n");
     for key in keys {
         let default = match (&key.default, key.shape) {
             (Some(default), _) => format!("`{}`", escaped(default)),
@@ -94,7 +94,7 @@ fn write_keys(page: &mut String, keys: &[Key]) {
     }
 }
 
-/// A key's doc with what its value can be.
+/// Doc of a key and of its values.
 fn explain(key: &Key) -> String {
     let more = match key.shape {
         Shape::Setting(form) | Shape::Derived(form, _) => words(form),
@@ -106,7 +106,7 @@ fn explain(key: &Key) -> String {
     if more.is_empty() { key.doc.to_string() } else { format!("{} {more}", key.doc) }
 }
 
-/// What a setting of this form can be, in words.
+/// Values of a form, in words.
 fn words(form: Form) -> String {
     let noun = match form {
         Form::Bool => "`true` or `false`",
@@ -148,7 +148,7 @@ fn anchor(title: &str) -> String {
     text.to_lowercase().replace(' ', "-")
 }
 
-/// Text that does not end the cell of a table.
+/// Text escaped for a table cell.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_reference_is_up_to_date() {
-        crate::layout::schema::tests::agrees_with_the_page("scenario.md", &reference());
+        tidegate_harness::golden::check("docs/reference/scenario.md", &reference());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From the tree of a file to the scenario that it is.
+//! From the tree of a file to a scenario.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::text::diagnose;
 use crate::text::document::{Node, Step, Table};
 use crate::text::problem::{Location, Problem, Source};
 
-/// What a scenario is read from.
+/// Source text of a scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) files: Arc<dyn Files>,
@@ -49,7 +49,7 @@ impl Text {
         let mut table = self.table.clone();
         let (whole, limits) = (&self.whole, &self.limits);
         let top = Location { source: Arc::clone(&whole.source), span: 0..0 };
-        // What a published figure claims changes no run.
+        // Claims of a published figure change no run.
         let figure = table.remove("figure").map(|entry| entry.loc);
         let axes = match table.remove("sweep") {
             Some(sweep) => axis::axes(&sweep.node, limits)?,
@@ -91,7 +91,7 @@ impl Text {
             let sets = choices.iter().flat_map(|choice| &choice.sets);
             let (names, own) = (files.names(), &whole.source.folder);
             let sets = sets.map(|(path, node)| {
-                // Names of files in an override are relative to the scenario, and may stay so.
+                // File names in an override are relative to the scenario and stay so.
                 if node.loc.source.folder == *own {
                     return override_text(path, node);
                 }
@@ -125,7 +125,7 @@ impl Text {
         })
     }
 
-    /// A problem of this scenario with all others behind it.
+    /// Appends all other problems of this scenario.
     pub(super) fn diagnose(&self, first: Problem) -> Problem {
         diagnose::all(first, &self.table, |table| {
             let rest = Self { table: table.clone(), ..self.clone() };
@@ -134,7 +134,7 @@ impl Text {
     }
 }
 
-/// A value that a sweep sets, as an override.
+/// A sweep value as an override.
 fn override_text(path: &[Step], node: &Node) -> String {
     let keys: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
     let is_bare = |text: &str| {

@@ -1,4 +1,4 @@
-//! Reads files, each laid over those that it includes.
+//! Reads files and their includes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::layout::Section;
 use crate::text::document::{Entry, Node, Overlay, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
-/// The longest scenario file.
+/// Maximum size of a scenario file.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// How deep files may include each other.
+/// Maximum depth of includes.
 const DEEPEST_INCLUDE: usize = 16;
 
-/// Reads a file, laid over those that it includes.
+/// Reads a file, merged over its includes.
 pub(super) fn read(files: &dyn Files, path: &Path) -> Result<(Table, Location), Problem> {
     load(files, path, None, &mut Vec::new())
 }
@@ -35,7 +35,7 @@ fn load(
     })?;
     if open.contains(&real) {
         return Err(at(Problem::new(format!("`{}` includes itself", path.display())))
-            .help("a file cannot be included by what it includes"));
+            .help("includes must not form a cycle"));
     }
     if open.len() == DEEPEST_INCLUDE {
         let message = format!("files include each other more than {DEEPEST_INCLUDE} deep");
@@ -52,7 +52,7 @@ fn load(
     let mut below = Table::default();
     for (name, loc) in included(&include)? {
         let (mut table, _) = load(files, &folder.join(name), Some(&loc), open)?;
-        // Claims are about the file that they stand in.
+        // Claims apply only to their own file.
         table.remove("figure");
         lay_over(&mut below, &table);
     }
@@ -61,7 +61,7 @@ fn load(
     Ok((below, whole))
 }
 
-/// Lays a file over those before it.
+/// Merges a file over the ones before it.
 fn lay_over(below: &mut Table, above: &Table) {
     for entry in above.entries() {
         below.lay(&mut Vec::new(), entry, Overlay::Merge, &Section::selects);

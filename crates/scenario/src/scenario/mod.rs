@@ -1,4 +1,4 @@
-//! A scenario: what a file and its overrides come to, at every point of its sweep.
+//! A scenario: a file with its overrides, resolved at every point of its sweep.
 
 mod compose;
 mod include;
@@ -20,34 +20,34 @@ use crate::text::document::{self, Step};
 use crate::text::problem::{Location, Problem};
 use compose::Text;
 
-/// A scenario that was read and is well-formed: every key is known and every value can be read, at
-/// every point of its sweep.
+/// A well-formed scenario: every key is known and every value is valid, at every point of its
+/// sweep.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The name in file names.
+    /// Name in file names.
     pub name: String,
-    /// What reports call it.
+    /// Title in reports.
     pub title: String,
-    /// The label of the point that all others are compared with.
+    /// Label of the point that all others are compared with.
     pub baseline: Option<String>,
-    /// What overrides did to the sweep, for whoever gave them.
+    /// Effects of overrides on the sweep, for the user.
     pub notes: Vec<String>,
     base: Described,
     axes: Vec<Axis>,
-    /// Names of all files as they were asked for, and those that hold from anywhere.
+    /// Names of all files: as requested, and absolute.
     files: BTreeMap<PathBuf, PathBuf>,
-    /// Files that only points of the sweep name, with their texts.
+    /// Files named only by points of the sweep, with their texts.
     swept: BTreeMap<PathBuf, Arc<str>>,
     points: Vec<Point>,
     overrides: Vec<String>,
     limits: Limits,
-    /// Where it has a `[figure]`.
+    /// Location of `[figure]`.
     figure: Option<Location>,
-    /// What it was read from, to look for more mistakes; `None` if nobody wants to know them.
+    /// Source text, to search for further mistakes; `None` to stop at the first.
     text: Option<Arc<Text>>,
 }
 
-/// Whether all mistakes are looked for, or the first one is enough.
+/// Whether to search for all mistakes or stop at the first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
     All,
@@ -59,26 +59,26 @@ enum Search {
 struct Point {
     label: String,
     settings: Vec<Coordinate>,
-    /// What it sets, as overrides.
+    /// Its settings, as overrides.
     sets: Vec<String>,
     described: Arc<Described>,
 }
 
 impl Scenario {
-    /// Reads a file and those that it includes. `overrides` such as `switch.marking.threshold=60us`
-    /// come last.
+    /// Reads a file and its includes, then applies `overrides` such as
+    /// `switch.marking.threshold=60us`.
     pub fn read(files: Arc<dyn Files>, path: &Path, overrides: &[String]) -> Result<Self, Problem> {
         let (table, whole) = include::read(&*files, path)?;
         let text = Text { files, table, whole, overrides: Vec::new(), limits: Limits::default() };
         Self::new(text, overrides, Search::All)
     }
 
-    /// Reads a text that has no file: it cannot name others.
+    /// Reads a text that is not a file and cannot name files.
     pub fn parse(file_name: &str, text: &str, overrides: &[String]) -> Result<Self, Problem> {
         Self::parse_bounded(file_name, text, overrides, Limits::default())
     }
 
-    /// The same with bounds of one's own on what it may ask for.
+    /// The same with custom limits.
     pub fn parse_bounded(
         file_name: &str,
         text: &str,
@@ -89,7 +89,7 @@ impl Scenario {
         Self::new(text, overrides, Search::All)
     }
 
-    /// The same with an error of the first mistake alone.
+    /// The same, but errors report only the first mistake.
     pub(crate) fn parse_within(
         file_name: &str,
         text: &str,
@@ -117,7 +117,7 @@ impl Scenario {
         }
     }
 
-    /// That `baseline` names a point. An override that leaves points out may leave out that one.
+    /// Checks that `baseline` names a point. An override may have removed that point.
     fn check_baseline(&mut self, text: &Text) -> Result<(), Problem> {
         let Some(name) = &self.baseline else {
             return Ok(());
@@ -131,24 +131,27 @@ impl Scenario {
         }
         let changes_sweep = |(path, _): &(Vec<Step>, String)| path[0].name == "sweep";
         if text.overrides.iter().any(changes_sweep) || !self.notes.is_empty() {
-            self.notes.push(format!("no point is called `{name}` any more: there is no baseline"));
+            self.notes.push(format!(
+                "no point is called `{name}` any more: results have no \
+                baseline"
+            ));
             self.baseline = None;
             return Ok(());
         }
         let labels = self.points.iter().map(|point| format!("`{}`", point.label));
         let labels: Vec<String> = labels.collect();
-        Err(Problem::new(format!("`baseline` is `{name}`, and no point is called so"))
+        Err(Problem::new(format!("`baseline` is `{name}`, but no point is called that"))
             .at(self.base.root.of("baseline"))
-            .help(format!("there are {}", labels.join(", "))))
+            .help(format!("points: {}", labels.join(", "))))
     }
 
-    /// The text of the file that its `[figure]` is in, if it has one.
+    /// Text of the file with its `[figure]`, if it has one.
     pub fn figure(&self) -> Option<&str> {
         let loc = self.figure.as_ref()?;
         Some(&loc.source.text)
     }
 
-    /// What is wrong with some bytes of that text; with all of the figure if there are none.
+    /// A problem with some bytes of that text, or with the whole figure if the span is empty.
     pub fn figure_problem(&self, message: String, span: Range<usize>) -> Problem {
         let problem = Problem::new(message);
         match &self.figure {
@@ -158,13 +161,13 @@ impl Scenario {
         }
     }
 
-    /// The labels of the points of its sweep.
+    /// Labels of the points of its sweep.
     pub fn labels(&self) -> Vec<&str> {
         let points = self.points.iter();
         points.map(|point| point.label.as_str()).collect()
     }
 
-    /// The keys that its sweep varies.
+    /// Keys that its sweep varies.
     pub fn keys(&self) -> Vec<&str> {
         let settings = self.points.iter().flat_map(|point| &point.settings);
         let mut keys: Vec<&str> = settings.map(|setting| setting.key.as_str()).collect();
@@ -173,45 +176,45 @@ impl Scenario {
         keys
     }
 
-    /// Leaves out the points of the sweep whose labels are not wanted.
+    /// Keeps only the points of the sweep whose labels are wanted.
     pub fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
         self.points.retain(|point| wanted(&point.label));
     }
 
-    /// How many points its sweep has.
+    /// Number of points of its sweep.
     pub fn points(&self) -> usize {
         self.points.len()
     }
 
-    /// How often each point is run.
+    /// Number of runs per point.
     pub fn runs(&self) -> u32 {
         self.base.runs
     }
 
-    /// The whole scenario as one TOML text with every default written out, whatever it included and
-    /// whatever was overridden. It gives the same runs.
+    /// The whole scenario as one TOML text with every default, after includes and overrides. It
+    /// gives the same runs.
     ///
-    /// Tables of sizes and lists of flows stand in it, so that it needs no other file but those
-    /// that its sweep names: of these it says what tells their texts from others. Three kinds of
-    /// defaults stay out, as a sweep may change what they follow: settings of a receiver, which are
-    /// the sender's; those of a profile that the sweep varies; and those that follow the speed of
+    /// Tables of sizes and lists of flows are inlined, so it needs no other files except the ones
+    /// named in its sweep, for which it records size and checksum. Three kinds of defaults are
+    /// omitted, since a sweep may change their source: a receiver's settings that follow the
+    /// sender, settings of a profile that the sweep varies, and settings that follow the rate of
     /// the links.
     pub fn resolved(&self) -> String {
         write::scenario(self, write::Lists::Whole)
     }
 
-    /// The same for reading: lists of flows that are in files are named instead of written out.
+    /// The same for people: names files with lists of flows instead of inlining them.
     pub fn resolved_by_name(&self) -> String {
         write::scenario(self, write::Lists::Named)
     }
 }
 
-/// Says at which point of a sweep something is wrong.
+/// Adds the point of the sweep to a problem.
 fn at_point(problem: Problem, label: &str) -> Problem {
     problem.note(&format!("at the point `{label}`"))
 }
 
-/// Whether a point is called `name`: by its label, a part of that, or a value that it sets.
+/// Whether a point is called `name`: by its label, a part of its label, or a value that it sets.
 pub fn is_called<'a>(
     name: &str,
     label: &str,

@@ -1,17 +1,17 @@
-//! Names of runs and files, made of labels and paths.
+//! Names of runs and files, from labels and paths.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A name from that of a file.
+/// Name of a scenario from the name of its file.
 pub(super) fn name_of_file(file: &str) -> String {
     let stem = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = slug(stem.as_deref().unwrap_or_default(), 64);
     if name.is_empty() { "scenario".into() } else { name }
 }
 
-/// Words as part of a file name: letters, digits, dots, signs that distinguish names as words, and
-/// `-` for everything else.
+/// Text as part of a file name: letters, digits, dots, distinctive signs spelled out, and `-` for
+/// everything else.
 fn slug(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -35,8 +35,8 @@ fn slug(text: &str, longest: usize) -> String {
     out.trim_end_matches(['-', '.']).to_owned()
 }
 
-/// What is written for a sign or a letter that file names should not have, but that may be all that
-/// distinguishes two labels: ECN♯ and ECN* are not ECN.
+/// Spelling of a sign or letter that file names should not contain, but that may alone distinguish
+/// two labels: ECN♯ and ECN* are not ECN.
 const fn spelled(c: char) -> Option<&'static str> {
     Some(match c {
         '#' | '♯' => "sharp",
@@ -51,7 +51,7 @@ const fn spelled(c: char) -> Option<&'static str> {
     })
 }
 
-/// A name for a run that no other run has.
+/// A unique name of a run.
 pub(super) fn id(label: &str, seed: u64, taken: &mut BTreeSet<String>) -> String {
     let words = slug(label, 80);
     let words = if words.is_empty() { "point" } else { &words };
@@ -70,7 +70,7 @@ mod tests {
     use crate::settings::describe;
 
     #[test]
-    fn ids_are_fit_for_files_and_never_the_same() {
+    fn ids_are_valid_file_names_and_unique() {
         let mut taken = BTreeSet::new();
         assert_eq!(id("ECN♯, load 0.6", 1, &mut taken), "ecn-sharp-load-0.6-s1");
         assert_eq!(id("ECN♯ load 0.6", 1, &mut taken), "ecn-sharp-load-0.6-2-s1");

@@ -1,4 +1,4 @@
-//! The runs of a scenario: every point of its sweep, each with its repetitions.
+//! Runs of a scenario: every point of its sweep with its repetitions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,18 +15,17 @@ use crate::text::problem::Problem;
 /// One run of a scenario.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Unique among the runs of the scenario, and fit for a file name.
+    /// Unique among the runs of the scenario, and valid in a file name.
     pub id: String,
-    /// What distinguishes its point from the others, in a few words; the scenario's name without a
-    /// sweep.
+    /// Label of its point, in a few words; the name of the scenario if there is no sweep.
     pub label: String,
-    /// The same as keys and values, one for each axis of the sweep.
+    /// Coordinates of its point, one per axis of the sweep.
     pub point: Vec<Coordinate>,
-    /// Which repetition of the point it is, from 0.
+    /// Number of its repetition, from 0.
     pub replication: u32,
-    /// The seed of everything random.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What its point came to mean.
+    /// Outline of its point.
     pub outline: Arc<Outline>,
     described: Arc<Described>,
     overrides: Vec<String>,
@@ -34,8 +33,8 @@ pub struct Experiment {
 }
 
 impl Scenario {
-    /// Every run: the points of the sweep in its order, the first axis varying slowest, each with
-    /// its repetitions. Each point is made once, so that all of them can run.
+    /// All runs: the points of the sweep in order, the first axis varying slowest, each with its
+    /// repetitions. Each point is built once, which proves that all can run.
     pub fn plan(&self) -> Result<Vec<Experiment>, Problem> {
         let plan = self.plan_points();
         match &self.text {
@@ -50,8 +49,7 @@ impl Scenario {
         for point in &self.points {
             let Described { seed, runs: count, root, .. } = &*point.described;
             let beyond = || {
-                Problem::new("the seeds of the repetitions pass the largest number")
-                    .at(root.of("seed"))
+                Problem::new("the seeds of the runs exceed the largest number").at(root.of("seed"))
             };
             let last = seed.checked_add(u64::from(*count - 1)).ok_or_else(beyond)?;
             let outline = point.described.outline(*seed, &self.limits);
@@ -98,12 +96,12 @@ impl Scenario {
 }
 
 impl Experiment {
-    /// Makes the run.
+    /// Builds the run.
     pub fn build(&self) -> Result<Built, Problem> {
         self.described.build(self.seed, &self.limits)
     }
 
-    /// The marking scheme of the switches by its name; of two at once, both: `tcn or codel`.
+    /// Name of the switches' marking scheme; of a combination both names: `tcn or codel`.
     pub fn scheme(&self) -> String {
         fn name(marking: &Marking) -> String {
             match marking {
@@ -114,8 +112,8 @@ impl Experiment {
         name(&self.described.switch.marking)
     }
 
-    /// Overrides of the scenario's file that give this run alone. Those that the scenario was read
-    /// with come first.
+    /// Overrides of the scenario's file that select only this run, after the overrides that the
+    /// scenario was read with.
     pub fn overrides(&self) -> Vec<String> {
         self.overrides.clone()
     }

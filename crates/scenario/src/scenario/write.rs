@@ -1,4 +1,4 @@
-//! A scenario as one TOML text with every default written out.
+//! A scenario as one TOML text with every default.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ use crate::sweep::axis::Axis;
 use crate::text::document::{Node, Value, key, now, quoted};
 use crate::text::problem::Location;
 
-/// How flows that are in a file are written.
+/// How to write flows that come from a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lists {
     /// All of them.
@@ -110,7 +110,7 @@ impl Page<'_> {
         self.line("kind", &quoted(&locs.kind));
     }
 
-    /// The settings of a part, of those fields that are `wanted`.
+    /// Settings of a part whose fields are `wanted`.
     fn part(&mut self, part: &dyn Parameters, wanted: impl Fn(&Field) -> bool) {
         for field in part.fields().iter().filter(|field| wanted(field)) {
             if let Some(text) = part.value(field.name) {
@@ -119,8 +119,8 @@ impl Page<'_> {
         }
     }
 
-    /// Whether a sweep varies the profile of the table at `path`: the settings that the file does
-    /// not name are then of the profile.
+    /// Whether a sweep varies the profile of the table at `path`: the profile then determines the
+    /// settings that the file omits.
     fn varies_profile(&self, path: &str) -> bool {
         let key: Vec<&str> = path.split('.').chain(["profile"]).map(now).collect();
         let sets = self.axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.sets);
@@ -128,12 +128,11 @@ impl Page<'_> {
             .any(|path| path.iter().map(|step| now(&step.name)).eq(key.iter().copied()))
     }
 
-    /// The settings of a part that may have a profile.
+    /// Settings of a part that may have a profile.
     fn profiled<T: Parameters>(&mut self, path: &str, part: &Located<T>, default: &str) {
         let varies = self.varies_profile(path);
         let profile = part.locs.profile.as_deref();
-        // A profile that is written with all settings changes nothing, but says where they are
-        // from.
+        // Beside all settings a profile changes nothing, but documents their source.
         self.line("profile", &quoted(profile.unwrap_or(default)));
         self.part(&part.item, |field| !varies || part.locs.names(field.name));
     }
@@ -202,7 +201,7 @@ impl Page<'_> {
         }
     }
 
-    /// `path` is that of headers, `swept` that of sweeps, which count the tables of a list.
+    /// `path` is used in headers, `swept` in sweeps, which number the tables of a list.
     fn one_transport(&mut self, path: &str, swept: &str, transport: &Transport) {
         match transport {
             Transport::Dcqcn(dcqcn) => self.dcqcn(swept, dcqcn),
@@ -338,7 +337,7 @@ impl Page<'_> {
             return;
         }
         self.header("[sweep]");
-        // Results of a file that is edited are not those of this scenario any more.
+        // An edited file invalidates the results of this scenario.
         for (path, text) in &scenario.swept {
             let mut sum = DefaultHasher::new();
             text.hash(&mut sum);
@@ -363,10 +362,10 @@ impl Page<'_> {
     }
 }
 
-/// A speed other than the one that defaults are shown for.
+/// A second rate, to find defaults that depend on the rate.
 const ANOTHER_LINE: Rate = Rate::from_gbps(77);
 
-/// The same value of `key` with names of files that hold from anywhere, as far as they were read.
+/// The same value of `key` with absolute names of the files that were read.
 pub(super) fn absolute(key: &str, node: &Node, files: &Names) -> Node {
     let value = match &node.value {
         Value::List(items) => {
@@ -380,7 +379,7 @@ pub(super) fn absolute(key: &str, node: &Node, files: &Names) -> Node {
     Node { value, loc: node.loc.clone() }
 }
 
-/// Names of files as they were asked for, and those that hold from anywhere.
+/// Names of files: as requested, and absolute.
 pub(super) type Names = BTreeMap<PathBuf, PathBuf>;
 
 fn absolute_text(key: &str, text: &str, loc: &Location, files: &Names) -> String {

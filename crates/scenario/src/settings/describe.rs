@@ -1,4 +1,4 @@
-//! From the tree of a scenario to typed settings: everything but what needs the network.
+//! From the tree of a scenario to typed settings: everything that does not need the network.
 
 use std::num::NonZeroUsize;
 
@@ -18,7 +18,7 @@ use crate::layout::{self, LINE, Section};
 use crate::text::document::{Node, Table, Value};
 use crate::text::problem::{Location, Problem};
 
-/// One run without its seed, as typed settings.
+/// Settings of one run, without its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
     pub(crate) root: Locations,
@@ -47,7 +47,7 @@ pub(crate) struct Described {
     pub(crate) observe: Observe,
 }
 
-/// The ports of switches, or of hosts.
+/// Ports of switches, or of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
     pub(crate) locs: Locations,
@@ -58,7 +58,7 @@ pub(crate) struct Switch {
     pub(crate) non_ect: NonEct,
 }
 
-/// A marking scheme, or two at once.
+/// A marking scheme, or two combined.
 #[derive(Clone, Debug)]
 pub(crate) enum Marking {
     One(Box<Located<mark::Config>>),
@@ -66,7 +66,7 @@ pub(crate) enum Marking {
 }
 
 impl Marking {
-    /// Where it is named.
+    /// Location of its name.
     pub(crate) fn loc(&self) -> &Location {
         match self {
             Self::One(config) => config.locs.of("kind"),
@@ -75,10 +75,10 @@ impl Marking {
     }
 }
 
-/// What hosts speak.
+/// Transport protocol of hosts.
 #[derive(Clone, Debug)]
 pub(crate) enum Transport {
-    /// Its defaults depend on the speed of the hosts' cables.
+    /// Its defaults depend on the rate of the host links.
     Dcqcn(Box<Dcqcn>),
     Tcp(Box<Tcp>),
 }
@@ -86,7 +86,7 @@ pub(crate) enum Transport {
 #[derive(Clone, Debug)]
 pub(crate) struct Dcqcn {
     pub(crate) profile: dcqcn::Profile,
-    /// What the file sets: names and texts, which were read once.
+    /// Settings in the file: names and validated texts.
     pub(crate) sets: Vec<(&'static str, String)>,
     pub(crate) locs: Locations,
 }
@@ -112,7 +112,7 @@ pub(crate) struct Cc {
     pub(crate) config: Located<cc::Config>,
 }
 
-/// What is to be observed, by name.
+/// Requested observations, by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Observe {
     pub(crate) ports: Selection,
@@ -212,10 +212,10 @@ pub(crate) fn describe(
     })
 }
 
-/// The kinds of marking and buffer that ports have if the file names none.
+/// Default kinds of marking and buffer.
 type PortDefaults = (&'static str, &'static str);
 const DEFAULTS_OF_SWITCHES: PortDefaults = ("queue-red", "per-port");
-/// As good as ideal: no mark, no limit.
+/// Equivalent to ideal ports: no marks, no limit.
 const DEFAULTS_OF_HOSTS: PortDefaults = ("none", "unlimited");
 
 fn settings<T: Parameters>(node: &Node, section: Section, item: T) -> Result<Located<T>, Problem> {
@@ -223,7 +223,7 @@ fn settings<T: Parameters>(node: &Node, section: Section, item: T) -> Result<Loc
     reader.filled(item)
 }
 
-/// How many threads work on a run.
+/// Number of threads per run.
 fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
     let threads: u32 = reader.read("threads")?;
     NonZeroUsize::new(threads as usize).ok_or_else(|| {
@@ -233,13 +233,13 @@ fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
     })
 }
 
-/// The name of a scenario, which becomes part of file names.
+/// Name of a scenario, which becomes part of file names.
 fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
     let Some(name) = text(reader, "name")? else {
         return Ok(None);
     };
     if !is_file_safe(&name) {
-        let message = format!("`name` is `{name}`, which is no name for files");
+        let message = format!("`name` is `{name}`, which cannot be part of a file name");
         return Err(Problem::new(message)
             .at(reader.locs().of("name"))
             .help("1 to 64 letters, digits, `.`, `_` and `-`, the first not a `.` or `-`"));
@@ -247,13 +247,13 @@ fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
     Ok(Some(reader.located(name)))
 }
 
-/// Whether a name can be part of a file's name everywhere.
+/// Whether a name can be part of a file name on every system.
 pub(crate) fn is_file_safe(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with(['.', '-'])
 }
 
-/// The text of a key that takes any.
+/// Value of a free-text key.
 pub(crate) fn text(reader: &Reader<'_>, key: &str) -> Result<Option<String>, Problem> {
     match reader.get(key).map(|node| (&node.value, node)) {
         None => Ok(None),
@@ -297,7 +297,7 @@ pub(crate) fn scheduler(node: &Node) -> Result<Located<sched::Config>, Problem> 
     reader.filled(item)
 }
 
-/// How deep pairs of schemes may be nested.
+/// Maximum nesting of combined schemes.
 const DEEPEST_PAIR: u32 = 4;
 
 pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking, Problem> {
@@ -311,7 +311,8 @@ pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking,
             Some(node) => marking(node, "queue-red", depth + 1),
             None => {
                 Err(Problem::new(format!("`or` has no `{key}`")).at(reader.locs().of("kind")).help(
-                    "it has two schemes, first = { kind = \"…\" } and second = { kind = \"…\" }",
+                    "`or` combines two schemes, first = { kind = \"…\" } and second = { kind = \
+                        \"…\" }",
                 ))
             }
         };
@@ -398,7 +399,7 @@ fn accounting(reader: &Reader<'_>) -> Result<Accounting, Problem> {
         return match word.as_str() {
             "ip" => Ok(Accounting::default()),
             "ethernet" => Ok(Accounting::ETHERNET),
-            _ => Err(Problem::new(format!("there is no accounting `{word}`"))
+            _ => Err(Problem::new(format!("unknown accounting `{word}`"))
                 .at(&node.loc)
                 .help(suggest(&word, layout::ACCOUNTINGS))),
         };
@@ -426,7 +427,7 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
     if Time::ZERO + from >= to {
         return Err(Problem::new("the observed window ends before it begins")
             .at(window.locs().of("to"))
-            .help(format!("`to` later than `from`, {from}")));
+            .help(format!("set `to` later than `from`, {from}")));
     }
     Ok(Observe {
         ports: selection(&reader, "ports")?,

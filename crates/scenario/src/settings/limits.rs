@@ -1,4 +1,4 @@
-//! What a scenario may ask for at most, checked before anything is made.
+//! Upper bounds of a scenario, checked before anything is built.
 
 use tidegate_dataplane::mark;
 use tidegate_sim::topology;
@@ -7,22 +7,22 @@ use tidegate_sim::workload::{Extent, Source};
 use super::reader::Located;
 use crate::text::problem::Problem;
 
-/// Bounds on what a scenario makes the program allocate.
+/// Bounds on the memory that a scenario can make the program allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Hosts of a network.
     pub hosts: u64,
-    /// Cables of a network.
+    /// Links of a network, both directions as one.
     pub cables: u64,
     /// Flows of a run.
     pub flows: u64,
     /// Runs of a sweep, replications included.
     pub runs: u64,
-    /// Queues whose distributions are kept, 50 KiB each.
+    /// Queues with recorded distributions, 50 KiB each.
     pub queues: u64,
     /// Samples of all series of a run, about 40 bytes each.
     pub samples: u64,
-    /// Entries of all hardware tables that schemes have at their ports, up to 32 bytes each.
+    /// Entries in the hardware tables of all ports' schemes, up to 32 bytes each.
     pub entries: u64,
 }
 
@@ -61,14 +61,14 @@ impl Limits {
         let cables = hosts.saturating_add(fabric_cables);
         for (what, found, most) in [("hosts", hosts, self.hosts), ("cables", cables, self.cables)] {
             if found > most {
-                let message = format!("{found} {what} are more than the {most} allowed");
+                let message = format!("{found} {what} are more than the maximum of {most}");
                 return Err(Problem::new(message).at(topology.locs.of(field)));
             }
         }
         Ok(())
     }
 
-    /// Refuses schemes whose hardware tables would be too large at so many `ports`.
+    /// Refuses schemes whose hardware tables are too large for this number of ports.
     pub(crate) fn check_tables(
         &self,
         marking: &Located<mark::Config>,
@@ -80,7 +80,7 @@ impl Limits {
             return Ok(());
         }
         let message = format!(
-            "the tables of {ports} ports have {entries} entries, more than the {} allowed",
+            "the tables of {ports} ports have {entries} entries, more than the maximum of {}",
             self.entries
         );
         Err(Problem::new(message)
@@ -88,8 +88,8 @@ impl Limits {
             .help("lower `map_entries` or `count_registers`, or set tables = \"exact\""))
     }
 
-    /// Refuses sources that would make too many flows. Those that end by time are made to end one
-    /// flow beyond the limit.
+    /// Refuses sources with too many flows. A source that ends by time is cut off one flow beyond
+    /// the limit.
     pub(crate) fn check_source(
         &self,
         source: &mut Located<Source>,
@@ -109,9 +109,9 @@ impl Limits {
     pub(crate) fn too_many_flows(&self, flows: u64) -> Problem {
         let most = self.flows;
         Problem::new(if flows > most + 1 {
-            format!("{flows} flows are more than the {most} allowed in a run")
+            format!("{flows} flows are more than the maximum of {most} in a run")
         } else {
-            format!("the sources make more than {most} flows, the most of a run")
+            format!("the sources generate more than {most} flows, the maximum of a run")
         })
     }
 }

@@ -1,4 +1,4 @@
-//! From the tree of a file to typed settings, each with the location where it was written.
+//! From the tree of a file to typed settings with their locations.
 
 pub(crate) mod describe;
 pub(crate) mod limits;

@@ -1,4 +1,4 @@
-//! Reads one table of a scenario: its kind, its settings, and where each of them stands.
+//! Reads one table of a scenario: its kind, its settings, and their locations.
 
 use tidegate_units::{ConfigError, Field, Form, Parameters, Setting};
 
@@ -6,62 +6,63 @@ use crate::layout::{Key, Section};
 use crate::text::document::{Entry, Node, Table, Value, before, normal};
 use crate::text::problem::{Location, Problem, nearest};
 
-/// Settings, and where they were written.
+/// Settings and their locations.
 #[derive(Clone, Debug)]
 pub(crate) struct Located<T> {
     pub(crate) item: T,
     pub(crate) locs: Locations,
 }
 
-/// Where the settings of a table were written.
+/// Locations of a table's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Locations {
     section: Section,
-    /// Keys besides those of the section.
+    /// Keys in addition to the section's own.
     fields: &'static [Field],
     /// The table.
     pub(crate) whole: Location,
-    /// The kind and the profile, as they hold.
+    /// Kind and profile in effect.
     pub(crate) kind: String,
     pub(crate) profile: Option<String>,
-    /// The keys that the file names.
+    /// Keys in the file.
     pub(crate) named: Vec<(String, Location)>,
 }
 
 impl Locations {
-    /// Whether the file names a key.
+    /// Whether the file sets a key.
     pub(crate) fn names(&self, key: &str) -> bool {
         self.named.iter().any(|(name, _)| name == key)
     }
 
-    /// The names of all keys that the table may have.
+    /// Names of all known keys of the table.
     fn known(&self) -> Vec<&'static str> {
         let mut names = self.section.names(&self.kind);
         names.extend(self.fields.iter().map(|field| field.name));
         names
     }
 
-    /// Where a key's value is, or else what would be written beside it.
+    /// Location of a key's value, otherwise of the `kind`, otherwise of the table.
     pub(crate) fn of(&self, key: &str) -> &Location {
         let named = |key: &str| self.named.iter().find(|(name, _)| name == key);
         let found = named(key).or_else(|| named("kind"));
         found.map_or(&self.whole, |(_, loc)| loc)
     }
 
-    /// A setting of this table that cannot be used.
+    /// A problem with a setting of this table.
     pub(crate) fn problem(&self, error: &ConfigError) -> Problem {
         match error {
             ConfigError::OutOfRange { field, value, allowed } => {
                 let last = field.rsplit('.').next().unwrap_or(field);
                 let is_key = self.known().contains(&last);
                 let message = match (is_key, self.names(last)) {
-                    (true, false) if value == "none" => format!("`{field}` is needed here"),
+                    (true, false) if value == "none" => format!("`{field}` is required here"),
                     (true, false) => {
                         format!("`{field}` is {value} by default, which is out of range")
                     }
-                    // What a part reads of its surroundings is no key of its own.
+                    // A part's error may name a value of its surroundings, which is not one of its
+                    // keys.
                     (false, _) if !self.kind.is_empty() => {
-                        format!("`{field}` is {value}, which does not go with `{}`", self.kind)
+                        format!("`{field}` is {value}, which does not work with `{}`", self.kind)
                     }
                     _ => format!("`{field}` is {value}, which is out of range"),
                 };
@@ -75,9 +76,9 @@ impl Locations {
     }
 }
 
-/// A value that its setting cannot read.
+/// A value that its setting cannot parse.
 pub(crate) fn unreadable(key: &str, error: &str) -> Problem {
-    // The quantities of all settings begin at zero.
+    // No quantity is negative.
     let is_negative = error.strip_prefix("`-").is_some_and(|rest| rest.starts_with(is_digit));
     let error = &if is_negative {
         error.replacen("cannot be read", "is negative", 1)
@@ -104,7 +105,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins with the kind. Without one in the file it is `default`.
+    /// Reads the kind first. If the file has none, it is `default`.
     pub(crate) fn new(
         node: &'a Node,
         section: Section,
@@ -113,7 +114,7 @@ impl<'a> Reader<'a> {
         Self::with_fields(node, section, default, &[])
     }
 
-    /// The same for a table that has some more settings.
+    /// The same for a table with additional settings.
     pub(crate) fn with_fields(
         node: &'a Node,
         section: Section,
@@ -127,7 +128,7 @@ impl<'a> Reader<'a> {
                     format!("write it as {{ kind = \"{word}\" }}")
                 }
                 (Some(_), _) => "such as { kind = \"…\" }".to_owned(),
-                (None, _) => "keys and values in braces, or below a header".to_owned(),
+                (None, _) => "write keys and values in braces, or below a header".to_owned(),
             };
             return Err(Problem::new(message).at(&node.loc).help(help));
         };
@@ -189,11 +190,11 @@ impl<'a> Reader<'a> {
         if words.contains(&word.as_str()) {
             return Ok(word);
         }
-        let problem = Problem::new(format!("there is no {key} `{word}` here")).at(&node.loc);
+        let problem = Problem::new(format!("unknown {key} `{word}`")).at(&node.loc);
         Err(problem.help(suggest(&word, words)))
     }
 
-    /// Refuses keys that the table does not have.
+    /// Refuses unknown keys.
     fn check_names(&self) -> Result<(), Problem> {
         let names = self.locs.known();
         let mut entries = self.table.entries().iter();
@@ -211,7 +212,7 @@ impl<'a> Reader<'a> {
         };
         let message = format!("unknown key `{}`{owner}", entry.key);
         let problem = Problem::new(message).at(&entry.loc);
-        // A key of another kind was probably left behind.
+        // Probably a leftover key of another kind.
         let others = self.section.kinds().unwrap_or_default();
         let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
         match (nearest(&entry.key, names.iter().copied()), others.iter().find(knows)) {
@@ -224,8 +225,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name under which the file has a table: `key`, or its old one. Without the table it is
-    /// the old one too, so that the text of a scenario stays the same.
+    /// Name of a table in the file: `key`, or its old name. An absent table has the old name, so
+    /// that the text of a scenario stays the same.
     pub(crate) fn spelling(&self, key: &'static str) -> &'static str {
         match self.table.entry(key) {
             Some(entry) if entry.key == key => key,
@@ -233,7 +234,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets all settings of `part` that the file names.
+    /// Applies the settings in the file to `part`.
     pub(crate) fn fill(&self, part: &mut dyn Parameters) -> Result<(), Problem> {
         for field in part.fields() {
             if let Some(node) = self.table.get(field.name) {
@@ -245,19 +246,19 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// These settings with those that the file names, and where they stand.
+    /// These settings with the file's applied, and their locations.
     pub(crate) fn filled<T: Parameters>(&self, mut item: T) -> Result<Located<T>, Problem> {
         self.fill(&mut item)?;
         Ok(self.located(item))
     }
 
-    /// Something that was read from this table.
+    /// An item read from this table.
     pub(crate) fn located<T>(&self, item: T) -> Located<T> {
         let locs = self.locs.clone();
         Located { item, locs }
     }
 
-    /// Finds the item of a list that cannot be read alone.
+    /// Finds the item of a list that is invalid by itself.
     fn blame_item(
         &self,
         part: &mut dyn Parameters,
@@ -273,7 +274,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Sets one setting to a text that came from `node`.
+    /// Sets one setting to a text from `node`.
     pub(crate) fn set(
         &self,
         part: &mut dyn Parameters,
@@ -289,7 +290,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A setting that is of no part; its default is in the layout.
+    /// A setting that belongs to no part; its default is in the layout.
     pub(crate) fn read<T: Setting>(&self, key: &'static str) -> Result<T, Problem> {
         if let Some(node) = self.table.get(key) {
             let value = T::read(&setting_text(key, T::FORM, node)?);
@@ -302,7 +303,7 @@ impl<'a> Reader<'a> {
         value.map_err(|error| unreadable(key, &error.to_string()).at(&self.locs.whole))
     }
 
-    /// A table below this one; the location of this one is used for a table that is absent.
+    /// A table below this one; an absent table gets the location of this one.
     pub(crate) fn below(&self, key: &str) -> Node {
         self.table.get(key).cloned().unwrap_or_else(|| Node {
             value: Value::Table(Table::default()),
@@ -310,7 +311,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A table below this one that may be `none`.
+    /// A table below this one that may be absent or `none`.
     pub(crate) fn optional(&self, key: &str) -> Option<&'a Node> {
         let node = self.table.get(key)?;
         (node.scalar().as_deref() != Some("none")).then_some(node)
@@ -330,7 +331,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The default of a key as a setting's text.
+/// Default of a key as the text of a setting.
 fn default_text(key: &Key) -> Option<String> {
     key.default.as_ref().map(|toml| toml.trim_matches('"').to_owned())
 }
@@ -364,7 +365,7 @@ pub(crate) fn setting_text(key: &str, form: Form, node: &Node) -> Result<String,
     Ok(texts.join(", "))
 }
 
-/// What to write instead of `word`.
+/// Suggestion for an unknown `word`.
 pub(crate) fn suggest(word: &str, known: &[&str]) -> String {
     match nearest(&normal(word), known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),

@@ -21,11 +21,11 @@ pub(crate) struct Traffic {
     /// Whether `link` and `oversubscription` follow the topology.
     pub(crate) link: Follows,
     pub(crate) oversubscription: Follows,
-    /// The text of a list, and its file.
+    /// Text of a list, and its file.
     pub(crate) list: Option<ListText>,
 }
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follows {
     Itself,
@@ -35,24 +35,24 @@ pub(crate) enum Follows {
 #[derive(Clone, Debug)]
 pub(crate) struct ListText {
     pub(crate) text: Arc<str>,
-    /// The file, by a name that holds from anywhere.
+    /// Absolute name of the file.
     pub(crate) file: Option<PathBuf>,
     pub(crate) group: u8,
-    /// The flows, which all points of a sweep share.
+    /// Parsed flows, shared by all points of a sweep.
     pub(crate) list: Arc<List>,
 }
 
-/// The files that a scenario refers to, each read once, and its lists of flows.
+/// Files that a scenario refers to, each read once, and its lists of flows.
 #[derive(Debug)]
 pub(crate) struct Listed<'a> {
     files: &'a dyn Files,
-    /// By path, with a name that holds from anywhere.
+    /// By path: absolute name and text.
     texts: BTreeMap<PathBuf, (PathBuf, Arc<str>)>,
     /// By text and group.
     lists: BTreeMap<(Arc<str>, u8), Arc<List>>,
 }
 
-/// The longest file that is read: about a million flows.
+/// Maximum size of a file: about a million flows.
 const LONGEST: u64 = 64 << 20;
 
 impl<'a> Listed<'a> {
@@ -60,12 +60,11 @@ impl<'a> Listed<'a> {
         Self { files, texts: BTreeMap::new(), lists: BTreeMap::new() }
     }
 
-    /// The file of this name, relative to the file that the location is in: a name that holds from
-    /// anywhere, and its text.
+    /// Absolute name and text of a file, named relative to the file of the location.
     fn read(&mut self, name: &str, loc: &Location) -> Result<(PathBuf, Arc<str>), Problem> {
         let Some(folder) = folder(loc) else {
             let message = format!("the file `{name}` cannot be read from here");
-            let help = "only a scenario in a file of its own can name other files";
+            let help = "only a scenario read from a file can name other files";
             return Err(Problem::new(message).at(loc).help(help));
         };
         let path = folder.join(name);
@@ -81,14 +80,13 @@ impl<'a> Listed<'a> {
         Ok(file)
     }
 
-    /// The names of files that were read: as they were asked for, and those that hold from
-    /// anywhere.
+    /// Names of the files read: as requested, and absolute.
     pub(crate) fn names(&self) -> BTreeMap<PathBuf, PathBuf> {
         let names = self.texts.iter();
         names.map(|(asked, (real, _))| (asked.clone(), real.clone())).collect()
     }
 
-    /// All that were read: names that hold from anywhere, and texts.
+    /// All files read: absolute names and texts.
     pub(crate) fn read_so_far(&self) -> BTreeMap<PathBuf, Arc<str>> {
         self.texts.values().cloned().collect()
     }
@@ -153,7 +151,7 @@ pub(crate) fn source(node: &Node, files: &mut Listed<'_>) -> Result<Traffic, Pro
     Ok(Traffic { source: reader.located(item), link, oversubscription, list: None })
 }
 
-/// Whether a word is more likely the name of a file than anything else.
+/// Whether a word is probably the name of a file.
 fn looks_like_file(text: &str) -> bool {
     let path = Path::new(text.trim());
     let has_end = path.extension().is_some_and(|end| {
@@ -164,7 +162,7 @@ fn looks_like_file(text: &str) -> bool {
     text.contains('/') || (has_end && !text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The text of sizes, with tables in files written out.
+/// Text of sizes, with the tables of files inlined.
 fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     let items = match &node.value {
         Value::List(items) => items.as_slice(),
@@ -185,8 +183,7 @@ fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     Ok(texts.join(", "))
 }
 
-/// The text of gaps, with a table in a file written out. What is wrong with a table is said by its
-/// line.
+/// Text of gaps, with the table of a file inlined. Errors in a table name its line.
 fn gaps_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
     let text = setting_text("gaps", Gaps::FORM, node)?;
     let (name, table) = match text.strip_prefix("file:") {
@@ -215,7 +212,7 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
         (Some(_), Some(_)) => {
             return Err(Problem::new("`file` and `flows` are both given")
                 .at(reader.locs().of("flows"))
-                .help("leave one of them out"));
+                .help("remove one of them"));
         }
     };
     let loc = reader.locs().of(if name.is_some() { "file" } else { "flows" });
@@ -225,7 +222,7 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
         Problem::new(format!("`{name}`, {error}")).at(loc)
     })?;
     Ok(Traffic {
-        // The flows are put in when a run is made.
+        // The flows are added when a run is built.
         source: reader.located(Source::List(List::default())),
         link: Follows::Itself,
         oversubscription: Follows::Itself,

@@ -1,4 +1,4 @@
-//! From typed settings to a setup of the simulator, every part of which was made once.
+//! From typed settings to a setup of the simulator. Every part is built once to validate it.
 
 use std::collections::BTreeSet;
 
@@ -21,32 +21,32 @@ use crate::settings::reader::Locations;
 use crate::settings::traffic::{Follows, Traffic};
 use crate::text::problem::Problem;
 
-/// A run that is ready to go.
+/// A run that is ready to start.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What the simulator is given.
+    /// Input of the simulator.
     pub setup: Setup,
-    /// The flow that is traced, which there is.
+    /// Traced flow, which exists.
     pub trace: Option<u32>,
-    /// Where each flow comes from, in the order of the setup's flows.
+    /// Source of each flow, in the order of the setup's flows.
     pub plan: Vec<Planned>,
-    /// What flow lists call their flows, in the same order; empty if there is no list.
+    /// Ids in flow lists, in the same order; empty without a list.
     pub names: Vec<String>,
-    /// How completion times are measured.
+    /// Convention for completion times.
     pub convention: Convention,
-    /// Which flows count.
+    /// Flows that count.
     pub window: Window,
-    /// The name of each link, such as `leaf0>host3`.
+    /// Name of each link, such as `leaf0>host3`.
     pub ports: Vec<String>,
 }
 
 impl Described {
-    /// Makes the run with this seed.
+    /// Builds the run with this seed.
     pub(crate) fn build(&self, seed: u64, limits: &Limits) -> Result<Built, Problem> {
         self.build_with_sources(seed, limits).map(|(built, _)| built)
     }
 
-    /// What the run with this seed comes to.
+    /// Outline of the run with this seed.
     pub(crate) fn outline(&self, seed: u64, limits: &Limits) -> Result<Outline, Problem> {
         let (built, traffic) = self.build_with_sources(seed, limits)?;
         let warnings = self.link_warnings(&built.setup.network);
@@ -143,7 +143,7 @@ impl Described {
         Ok((built, traffic))
     }
 
-    /// Sources whose load is a part of a speed that no host has.
+    /// Warnings for sources whose load refers to a rate that no host link has.
     fn link_warnings(&self, network: &Network) -> Vec<String> {
         let rates = host_rates(network);
         let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
@@ -153,8 +153,8 @@ impl Described {
             };
             (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
                 format!(
-                    "the load of traffic.{number} is a part of {} (`link`), and the hosts' cables \
-                     have {}\n  help: leave `link` out to take the speed of the hosts",
+                    "the load of traffic.{number} is a fraction of {} (`link`), but the host links \
+                     run at {}\n  help: remove `link` to use the rate of the host links",
                     config.link,
                     texts.join(", ")
                 )
@@ -175,7 +175,7 @@ impl Described {
         }
     }
 
-    /// Makes one port of each kind, and one buffer for each number of ports.
+    /// Builds one port of each kind, and one buffer for each number of ports, to validate them.
     fn check_ports(&self, network: &Network, seed: u64, limits: &Limits) -> Result<(), Problem> {
         let mut degrees = vec![0_u32; network.nodes() as usize];
         let (mut of_switches, mut of_hosts) = (BTreeSet::new(), BTreeSet::new());
@@ -198,7 +198,7 @@ impl Described {
         }
     }
 
-    /// The sources, with what follows from the topology.
+    /// Sources, completed from the topology.
     fn sources(&self, network: &Network, limits: &Limits) -> Result<workload::Traffic, Problem> {
         let mut sources = Vec::new();
         for traffic in &self.traffic {
@@ -218,11 +218,11 @@ impl Described {
                     config.oversubscription = match common_oversubscription(network) {
                         Some(ratio) => ratio,
                         None if reads => {
-                            let message =
-                                "the leaves of this topology are not oversubscribed alike";
+                            let message = "the leaves of this topology have different oversubscription \
+                                    ratios";
                             return Err(Problem::new(message)
                                 .at(traffic.source.locs.of("oversubscription"))
-                                .help("say what the load is of: oversubscription = \"2\""));
+                                .help("set the ratio, such as oversubscription = \"2\""));
                         }
                         None => Ratio::ONE,
                     };
@@ -241,7 +241,7 @@ impl Described {
         if plan.len() as u64 <= limits.flows {
             return Ok(());
         }
-        // The source with the most flows is the one to change.
+        // Blames the source with the most flows.
         let mut counts = vec![0_u64; self.traffic.len()];
         for planned in plan {
             counts[planned.source as usize] += 1;
@@ -252,7 +252,7 @@ impl Described {
         Err(limits.too_many_flows(plan.len() as u64).at(locs.of(field)))
     }
 
-    /// What lists say of their flows besides the flows: names and paths.
+    /// Additional columns of flow lists: names and paths.
     fn list_columns(
         &self,
         traffic: &workload::Traffic,
@@ -279,10 +279,10 @@ impl Described {
                 && entry.ack_path.is_some()
                 && entry.ack_path != entry.path
             {
-                let message = format!("line {}: `ack_path` is not `path`", entry.line);
+                let message = format!("line {}: `ack_path` differs from `path`", entry.line);
                 return Err(Problem::new(message)
                     .at(loc(planned))
-                    .help("acknowledgements take the way of their data"));
+                    .help("ACKs follow the path of their data"));
             }
         }
         if paths.iter().all(Option::is_none) {
@@ -316,7 +316,7 @@ impl Described {
         problem(&error.cause, locs.unwrap_or(&self.root))
     }
 
-    /// Pauses need hosts that can be paused, and that send none.
+    /// Checks that hosts can be paused and send no pauses themselves.
     fn pause_problem(&self) -> Problem {
         match &self.nic {
             None => Problem::new("lossless switches need hosts that they can pause")
@@ -327,11 +327,11 @@ impl Described {
                 .help("add [nic]: hosts have no ports without it"),
             Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
                 .at(nic.buffer.locs.of("kind"))
-                .help("any other buffer, such as { kind = \"unlimited\" }"),
+                .help("use another buffer, such as { kind = \"unlimited\" }"),
         }
     }
 
-    /// A part of the ports does not go with the flow control.
+    /// Problem of a port setting that does not work with the flow control.
     fn part_problem(&self, field: &str, value: &str, allowed: &str) -> Option<Problem> {
         let flow_control = self.flow_control.as_ref()?;
         let (node, part) = field.split_once('.')?;
@@ -345,11 +345,11 @@ impl Described {
             _ => ports.scheduler.locs.of("kind"),
         };
         let kind = &flow_control.locs.kind;
-        let message = format!("`{kind}` does not go with the {part} `{value}`");
+        let message = format!("`{kind}` does not work with the {part} `{value}`");
         Some(Problem::new(message).at(loc).help(format!("allowed: {allowed}")))
     }
 
-    /// What a check of the whole setup refuses, at the section that it is about.
+    /// Error of a check of the whole setup, located at its section.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
         let ConfigError::OutOfRange { field, value, allowed } = error else {
             return self.root.problem(error);
@@ -381,7 +381,7 @@ fn problem(cause: &Cause, locs: &Locations) -> Problem {
     }
 }
 
-/// A name for each link.
+/// Names of all links.
 fn port_names(network: &Network) -> Vec<String> {
     let links = network.links().iter();
     links.map(|link| network.link_name(link)).collect()
@@ -392,19 +392,19 @@ fn host_rates(network: &Network) -> BTreeSet<Rate> {
     links.map(|link| link.rate).collect()
 }
 
-/// The speed of the hosts' cables, if all have the same.
+/// Common rate of the host links, if there is one.
 fn common_rate(network: &Network, traffic: &Traffic) -> Result<Rate, Problem> {
     let rates = host_rates(network);
     match (rates.first(), rates.len()) {
         (Some(&rate), 1) => Ok(rate),
-        _ => Err(Problem::new("the hosts' cables have different speeds")
+        _ => Err(Problem::new("the host links have different rates")
             .at(traffic.source.locs.of("link"))
-            .help("say what the load is of: link = \"10Gbps\"")),
+            .help("set the rate that the load refers to, such as link = \"10Gbps\"")),
     }
 }
 
-/// The speed of a rack's hosts over that of its links to the core, if all racks have the same; one
-/// if there is no core.
+/// Rate of a rack's hosts divided by the rate of its uplinks, if equal for all racks; 1 without a
+/// core.
 fn common_oversubscription(network: &Network) -> Option<Ratio> {
     let mut sums = vec![(0_u64, 0_u64); network.nodes() as usize];
     for link in network.links() {
@@ -435,7 +435,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a.max(1)
 }
 
-/// What the ports of a node are made of.
+/// Settings of a node's ports.
 pub(crate) fn ports_of(switch: &Switch) -> Ports {
     Ports {
         marking: marking_config(&switch.marking),
@@ -463,18 +463,18 @@ fn buffer_config(switch: &Switch) -> buffer::Config {
     }
 }
 
-/// The ports of switches, or of hosts.
+/// Ports of switches, or of hosts.
 pub(crate) struct PortSet {
-    /// The different speeds of their links.
+    /// Distinct rates of their links.
     pub(crate) rates: BTreeSet<Rate>,
-    /// The different numbers of ports that a node has.
+    /// Distinct numbers of ports per node.
     pub(crate) degrees: BTreeSet<u32>,
-    /// How many ports there are in all.
+    /// Total number of ports.
     pub(crate) ports: u64,
     pub(crate) seed: u64,
 }
 
-/// Refuses what cannot be built at these ports.
+/// Refuses settings that cannot be built at these ports.
 pub(crate) fn check_node(switch: &Switch, set: &PortSet, limits: &Limits) -> Result<(), Problem> {
     let scheduler = &switch.scheduler;
     let built = scheduler.item.build();
@@ -495,7 +495,7 @@ pub(crate) fn check_node(switch: &Switch, set: &PortSet, limits: &Limits) -> Res
     }
     for &degree in &set.degrees {
         let Ok(ports) = u16::try_from(degree.max(1)) else {
-            let message = format!("a switch with {degree} ports is more than 65535");
+            let message = format!("a switch has {degree} ports, more than the maximum of 65535");
             return Err(Problem::new(message).at(&switch.locs.whole));
         };
         if let Some(egress) = &switch.egress {
@@ -545,7 +545,7 @@ fn build_transport(transport: &Transport, line: Rate) -> Result<setup::Transport
     })
 }
 
-/// The settings of DCQCN on links of this speed.
+/// Settings of DCQCN on links of this rate.
 pub(crate) fn dcqcn_config(dcqcn: &Dcqcn, line: Rate) -> dcqcn::Config {
     let mut config = dcqcn.profile.config(line);
     for (field, text) in &dcqcn.sets {

@@ -1,4 +1,4 @@
-//! From typed settings to a setup of the simulator, and what it comes to.
+//! From typed settings to a setup of the simulator and its outline.
 
 pub(crate) mod build;
 pub(crate) mod outline;

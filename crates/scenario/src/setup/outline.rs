@@ -1,4 +1,4 @@
-//! What a point of a scenario came to mean, before it runs: the network, the thresholds, the load.
+//! Outline of a point before it runs: network, thresholds, load.
 
 use std::collections::BTreeSet;
 
@@ -12,48 +12,48 @@ use tidegate_units::{Bytes, Form, Rate, Setting, Settings, Size, Span};
 
 use super::build::Built;
 
-/// What a point came to mean.
+/// Outline of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
-    /// The kind of its topology.
+    /// Kind of its topology.
     pub topology: String,
-    /// How many hosts there are.
+    /// Number of hosts.
     pub hosts: u32,
-    /// How many switches there are.
+    /// Number of switches.
     pub switches: u32,
-    /// The speeds of the hosts' cables, slowest first.
+    /// Rates of the host links, slowest first.
     pub host_rates: Vec<Rate>,
-    /// The speeds of the cables between switches, slowest first.
+    /// Rates of the links between switches, slowest first.
     pub fabric_rates: Vec<Rate>,
-    /// What a full packet and its ACK take through the empty network, host delays included: the
-    /// least and the most of all flows.
+    /// Round-trip time of a full packet and its ACK in the empty network, host delays included:
+    /// minimum and maximum over all flows.
     pub base_rtt: Option<(Span, Span)>,
-    /// The marking scheme of the switches.
+    /// Marking scheme of the switches.
     pub scheme: String,
     /// Its thresholds.
     pub thresholds: Vec<Threshold>,
-    /// The scheduler of the switches and its settings.
+    /// Scheduler of the switches and its settings.
     pub scheduler: String,
-    /// The buffer of the switches and its settings.
+    /// Buffer of the switches and its settings.
     pub buffer: String,
-    /// What packets wait in at hosts, with its settings.
+    /// Queueing at hosts, with its settings.
     pub nic: String,
-    /// What is assumed of hosts, by transport.
+    /// Host assumptions, by transport.
     pub transports: Vec<Assumptions>,
-    /// What flows ask of links.
+    /// Offered load of links.
     pub offered: Offered,
-    /// The name and the load of the busiest link.
+    /// Name and load of the busiest link.
     pub busiest: Option<(String, f64)>,
-    /// What makes results other than they seem, each with what to set.
+    /// Warnings about misleading results, each with a setting that helps.
     pub warnings: Vec<String>,
 }
 
-/// What a transport assumes of hosts that papers often leave out, and results depend on.
+/// Host assumptions of a transport that papers often omit, although results depend on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumptions {
     /// The congestion control, or `dcqcn`.
     pub cc: String,
-    /// Settings by name: those of the first round trips always, those of bursts if they are on.
+    /// Settings by name: always those for the first round trips, and those for bursts if enabled.
     pub settings: Vec<(&'static str, String)>,
 }
 
@@ -82,25 +82,23 @@ impl Assumptions {
     }
 }
 
-/// A threshold of a scheme, as a time and as bytes.
+/// Threshold of a scheme, as a time and as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold {
     /// The setting.
     pub name: &'static str,
-    /// As the file says it, or as the scheme derives it; `derived` if that differs from speed to
-    /// speed.
+    /// Value from the file or derived by the scheme; `derived` if it differs between rates.
     pub value: String,
-    /// What that is in the other unit, at each speed of a switch's ports; both, if it differs.
+    /// The value in the other unit, at each rate of a switch's ports; both values if it differs.
     pub at_rates: Vec<(Rate, String)>,
 }
 
-/// Packet-hops that one core simulates in a second. On a virtual machine with others beside it the
-/// guide's rack has 10 million, the `threshold` scenario 20, and `main` with its shared pools 5.
+/// Packet-hops per second on one core. On a shared virtual machine the guide's rack reaches 10
+/// million, the `threshold` scenario 20 million, and `main` with its shared pools 5 million.
 const HOPS_PER_SECOND: f64 = 1e7;
 
 impl Outline {
-    /// About how long one run takes on one core, in seconds: an estimate for planning, not a
-    /// promise.
+    /// Estimated time of one run on one core, in seconds: for planning, not a promise.
     pub fn seconds(&self) -> f64 {
         self.offered.packet_hops / HOPS_PER_SECOND
     }
@@ -154,7 +152,7 @@ impl Outline {
     }
 }
 
-/// A part by its name with the settings that it has.
+/// Name of a part with its settings.
 fn part(name: &str, settings: &impl tidegate_units::Parameters) -> String {
     let fields = settings.fields().iter();
     let settings: Vec<String> = fields
@@ -170,7 +168,7 @@ fn part(name: &str, settings: &impl tidegate_units::Parameters) -> String {
     }
 }
 
-/// A list of equal values as one of them and their number.
+/// Shortens a list of equal values to one value and their number.
 fn shortened(list: &str) -> String {
     let values: Vec<&str> = list.split(',').map(str::trim).collect();
     match values.as_slice() {
@@ -191,7 +189,7 @@ fn buffer_text(config: &buffer::Config) -> String {
     }
 }
 
-/// What packets wait in at hosts.
+/// Queueing at hosts.
 fn nic(setup: &Setup) -> String {
     let Some(nic) = &setup.nic else {
         let limits = setup.transports.iter().filter_map(|transport| match transport {
@@ -214,7 +212,7 @@ fn nic(setup: &Setup) -> String {
     format!("{marking}; {scheduler}; {}", buffer_text(&nic.buffer))
 }
 
-/// The size of a full packet.
+/// Size of a full packet.
 fn packet(setup: &Setup) -> u32 {
     setup.accounting.size(match setup.transports.first() {
         Some(Transport::Dcqcn(config)) => config.payload,
@@ -234,21 +232,23 @@ fn overload_warning(link: &str, load: f64, traffic: &Traffic) -> String {
     let has_load = loads().next().is_some();
     let per_sender = loads().any(|on| on == Some(LoadOn::Senders));
     let what = if load > 1.0 {
-        "more than it carries: times are those of a queue that grows as long as flows arrive"
+        "more than its capacity: the queue grows as long as flows arrive, and results depend on \
+            the length of the run"
     } else {
-        "nearly all that it carries: queues grow for most of the time"
+        "close to its capacity: queues build up most of the time"
     };
     let advice = if !has_load {
-        "let fewer of its flows cross the link, spread them over more time, or give the link a higher rate"
+        "send fewer flows over the link, spread them over more time, or raise the rate of the link"
     } else if per_sender {
-        "lower `load`, which is a part of each sender's link here, or set load_on = \"receivers\""
+        "lower `load`, which is a fraction of each sender's link here, or set load_on = \
+            \"receivers\""
     } else {
-        "lower `load`, or count it on another link with `load_on`"
+        "lower `load`, or apply it to another link with `load_on`"
     };
-    format!("{link} is offered {percent:.0} % of its speed, {what}\n  help: {advice}")
+    format!("{link} is offered {percent:.0} % of its rate, {what}\n  help: {advice}")
 }
 
-/// Receivers that may wait longer for a second segment than senders do for an ACK.
+/// Warnings for receivers that may delay an ACK longer than the sender's timeout.
 fn timeout_warnings(setup: &Setup) -> BTreeSet<String> {
     let each = setup.transports.iter().filter_map(|transport| {
         let Transport::Tcp(tcp) = transport else {
@@ -257,8 +257,9 @@ fn timeout_warnings(setup: &Setup) -> BTreeSet<String> {
         let (delay, least) = (tcp.sink.config.ack_delay, tcp.source.config.rto_min);
         (tcp.sink.config.delayed_ack > 1 && delay >= least).then(|| {
             format!(
-                "an ACK may be delayed for {delay} (`ack_delay`), and senders time out after {least} \
-                 (`rto_min`): there may be timeouts without a loss\n  help: set \
+                "an ACK may be delayed by {delay} (`ack_delay`), but senders time out after \
+                    {least} \
+                 (`rto_min`): timeouts without a loss are possible\n  help: set \
                  transport.ack_delay below transport.rto_min, such as {}, or transport.delayed_ack \
                  to 1",
                 Span::from_ps(least.as_ps() / 10)
@@ -268,7 +269,7 @@ fn timeout_warnings(setup: &Setup) -> BTreeSet<String> {
     each.collect()
 }
 
-/// Flows that PFC leaves out, and nothing else limits.
+/// Warning for flows that bypass PFC without any other limit.
 fn bypass_warning(setup: &Setup) -> Option<String> {
     let buffer::Config::Pfc(pfc) = &setup.switch.buffer else {
         return None;
@@ -279,13 +280,14 @@ fn bypass_warning(setup: &Setup) -> Option<String> {
     let services = setup.flows.iter().map(|flow| flow.service);
     let service = services.filter(|service| pfc.bypass.contains(service)).min()?;
     Some(format!(
-        "flows of service {service} wait without limit: `bypass` leaves their class out of PFC, and nothing is \
-         behind it\n  help: give the traffic a class of its own, such as service = 3, or set \
+        "flows of service {service} queue without limit: `bypass` excludes their class from PFC, \
+            and there is \
+         no egress buffer\n  help: give the traffic its own class, such as service = 3, or set \
          switch.buffer.bypass = [] or switch.buffer.egress"
     ))
 }
 
-/// The least and the most that a full packet and its ACK take between the hosts of flows.
+/// Minimum and maximum round-trip time of a full packet and its ACK between the hosts of flows.
 fn base_rtt(setup: &Setup) -> Result<Option<(Span, Span)>, tidegate_units::ConfigError> {
     let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
     let ack = setup.accounting.size(0);
@@ -308,7 +310,7 @@ fn base_rtt(setup: &Setup) -> Result<Option<(Span, Span)>, tidegate_units::Confi
     Ok(range.map(|(shortest, longest)| (shortest + least, longest + most)))
 }
 
-/// More pairs than these do not show more round trips in any topology that there is.
+/// Number of pairs examined; no topology has further round-trip times.
 const MOST_PAIRS: usize = 10_000;
 
 fn scheme(marking: &mark::Config) -> String {
@@ -318,7 +320,7 @@ fn scheme(marking: &mark::Config) -> String {
     }
 }
 
-/// The thresholds of a scheme: its times and amounts that say when it marks.
+/// Thresholds of a scheme: times and amounts above which it marks.
 fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Vec<Threshold> {
     if let mark::Config::Or(pair) = marking {
         let mut both = thresholds(&pair.0, rates, packet);
@@ -352,7 +354,7 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
     fields.filter_map(threshold).collect()
 }
 
-/// A scheme with the thresholds that it derives at a port of this speed, if the file gives none.
+/// A scheme with the thresholds it derives at a port of this rate, where the file sets none.
 fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
     let size = |bytes: u64| Size::Bytes(Bytes(rounded(bytes)));
     let mut settled = marking.clone();
@@ -378,7 +380,7 @@ fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
             diff.threshold.get_or_insert(derived);
         }
         mark::Config::Bcc(bcc) => {
-            // Parameters that do not fit this speed are reported when the network is built.
+            // Parameters that do not fit this rate are reported when the network is built.
             if let Ok(derived) = Parameters::derive(bcc, rate) {
                 let size = |bytes: u32| size(bytes.into());
                 bcc.port_threshold.get_or_insert(size(derived.port));
@@ -391,7 +393,7 @@ fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
     settled
 }
 
-/// The values of a threshold as times if they are amounts, and as amounts if they are times.
+/// Converts the values of a threshold: amounts to times, and times to amounts.
 fn in_other_unit(form: Form, value: &str, rate: Rate, packet: u32) -> Option<String> {
     let texts = value.split(',').map(str::trim);
     let texts: Option<Vec<String>> =
@@ -401,7 +403,7 @@ fn in_other_unit(form: Form, value: &str, rate: Rate, packet: u32) -> Option<Str
     Some(texts.join(", "))
 }
 
-/// The form of one value.
+/// Form of one value.
 const fn unit(form: Form) -> Form {
     match form {
         Form::List(one) | Form::Optional(one) => unit(*one),
@@ -409,8 +411,7 @@ const fn unit(form: Form) -> Form {
     }
 }
 
-/// A time as the bytes that a link carries in it, or an amount as the time that a link takes for
-/// it.
+/// Converts a time to the bytes that a link carries in it, or an amount to its transmission time.
 fn converted(form: Form, text: &str, rate: Rate, packet: u32) -> Option<String> {
     match form {
         Form::Span => {
@@ -428,7 +429,7 @@ fn converted(form: Form, text: &str, rate: Rate, packet: u32) -> Option<String> 
     }
 }
 
-/// To three digits, for people.
+/// Rounds to three digits.
 pub(crate) fn rounded(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 1_000 {
@@ -464,7 +465,7 @@ mod tests {
             of("ecn-sharp"),
             ["ins_target 200us = 250KB | 1MB", "pst_target 85us = 106KB | 425KB"]
         );
-        // Its `measure_threshold` says when it measures.
+        // Its `measure_threshold` is not a marking threshold.
         assert_eq!(of("rate-red"), ["port_threshold 125KB = 100us | 25us"]);
         assert!(of("none").is_empty());
         assert_eq!(of("diff-ecn"), ["threshold derived = 16.3KB (13us) | 65KB (13us)"]);
@@ -491,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_people_have_three_digits() {
+    fn shown_numbers_have_three_digits() {
         for (number, shown) in [(0, 0), (999, 999), (1_004, 1_000), (97_549, 97_500)] {
             assert_eq!(rounded(number), shown);
         }

@@ -1,4 +1,4 @@
-//! From names of ports, links and flows to their numbers.
+//! Resolves names of ports, links and flows to numbers.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::settings::limits::Limits;
 use crate::setup::build::Built;
 use crate::text::problem::{Location, Problem, Source, nearest};
 
-/// Links that an error lists.
+/// Number of links that an error lists.
 const LISTED: usize = 8;
 
 impl Built {
-    /// The links that a text names, separated by commas: names, patterns and numbers as
-    /// `observe.links` takes them. Errors call the text `source`.
+    /// Links in a comma-separated text: names, patterns and numbers, as in `observe.links`. Errors
+    /// call the text `source`.
     pub fn find_links(&self, source: &str, text: &str) -> Result<Vec<LinkId>, Problem> {
         let finder = Finder { setup: &self.setup, names: &self.ports };
         let source = Source::new(source, text);
@@ -41,7 +41,7 @@ impl Built {
         Ok(found)
     }
 
-    /// The problem with the links that there are.
+    /// Adds the existing links to a problem.
     fn with_links(&self, name: &str, problem: Problem) -> Problem {
         let mut help = problem.advice().unwrap_or_default().to_owned();
         if !name.contains('>') && name.parse::<u32>().is_err() {
@@ -58,7 +58,7 @@ impl Built {
     }
 }
 
-/// What the setup observes.
+/// Observations of the setup.
 pub(crate) fn observe(
     asked: &describe::Observe,
     setup: &Setup,
@@ -75,8 +75,10 @@ pub(crate) fn observe(
     };
     let queues = watched.saturating_mul(finder.most_queues().into());
     if queues > limits.queues {
-        let message =
-            format!("{queues} queues are more than the {} that can be observed", limits.queues);
+        let message = format!(
+            "{queues} queues are more than the maximum of {} that can be observed",
+            limits.queues
+        );
         return Err(Problem::new(message)
             .at(asked.locs.of("ports"))
             .help("name some ports, such as \"leaf0>host*\""));
@@ -107,7 +109,7 @@ fn port_flows(
 ) -> Result<PortFlows, Problem> {
     if flows.ideal == Some(Span::ZERO) {
         let problem = Problem::new("`ideal` is zero").at(flows.locs.of("ideal"));
-        return Err(problem.help("a time above zero, such as a round trip, or `none`"));
+        return Err(problem.help("set a time above zero, such as a round trip, or `none`"));
     }
     let ports = finder.links(&flows.ports, Kind::Ports)?;
     if ports == Which::None {
@@ -125,7 +127,7 @@ fn sampling(
 ) -> Result<Sampling, Problem> {
     if series.interval == Span::ZERO {
         let problem = Problem::new("`interval` is zero").at(series.locs.of("interval"));
-        return Err(problem.help("a time above zero, such as 10us"));
+        return Err(problem.help("set a time above zero, such as 10us"));
     }
     if series.limit < 2 {
         let problem = Problem::new(format!("`limit` is {}", series.limit));
@@ -146,12 +148,12 @@ fn sampling(
     let samples = traces.saturating_mul(series.limit.into());
     if samples > limits.samples {
         let message = format!(
-            "{traces} series of {} samples are more than the {} samples allowed",
+            "{traces} series of {} samples are more than the maximum of {} samples",
             series.limit, limits.samples
         );
         return Err(Problem::new(message)
             .at(&series.locs.whole)
-            .help("sample fewer things, or lower `limit`"));
+            .help("sample fewer queues, links or flows, or lower `limit`"));
     }
     Ok(Sampling {
         interval: series.interval,
@@ -163,11 +165,11 @@ fn sampling(
     })
 }
 
-/// What links are asked for.
+/// Requested kind of link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Links,
-    /// Those of ideal hosts only if nothing else is meant.
+    /// Excludes links of ideal hosts unless nothing else matches.
     Ports,
 }
 
@@ -219,7 +221,7 @@ impl Finder<'_> {
         Ok(Which::Only(found))
     }
 
-    /// The links that a name, a pattern or a number selects.
+    /// Links that match a name, a pattern or a number.
     fn matches(&self, name: &str, loc: &Location, kind: Kind) -> Result<Vec<LinkId>, Problem> {
         let all = || (0..self.names.len() as u32).map(LinkId);
         let has_ideal_hosts = self.setup.has_ideal_hosts();
@@ -244,7 +246,7 @@ impl Finder<'_> {
                 (Ok(_), _) => problem.help(format!("links 0 to {last}")),
                 (Err(_), Some(close)) => problem.help(format!("did you mean `{close}`?")),
                 (Err(_), None) => problem.help(format!(
-                    "two neighbours and `>` between them, such as `{}`; `*` matches anything",
+                    "join two neighbours with `>`, such as `{}`; `*` matches anything",
                     self.names.first().map_or("", String::as_str)
                 )),
             });
@@ -253,7 +255,7 @@ impl Finder<'_> {
         Ok(if usual.is_empty() { of_ideal_hosts } else { usual })
     }
 
-    /// The queues of ports such as `leaf0>host3`, or one of them, as `leaf0>host3:1`.
+    /// Queues of ports such as `leaf0>host3`, or one queue, as in `leaf0>host3:1`.
     fn queues(&self, asked: &Selection) -> Result<Vec<(LinkId, QueueId)>, Problem> {
         let mut found = Vec::new();
         for (name, loc) in asked {
@@ -270,7 +272,7 @@ impl Finder<'_> {
                     None => 0..count,
                     Some(Ok(queue)) if queue < count => queue..queue + 1,
                     Some(_) => {
-                        let message = format!("`{name}` is no queue of its port");
+                        let message = format!("`{name}`: the port has no such queue");
                         return Err(Problem::new(message)
                             .at(loc)
                             .help(format!("queues 0 to {}", count.saturating_sub(1))));
@@ -315,7 +317,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` matches any number of letters.
+/// Whether a name matches a pattern, in which `*` matches any number of characters.
 fn is_like(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
@@ -342,7 +344,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn stars_match_anything() {
         for (name, pattern, fits) in [
             ("leaf0>host3", "leaf0>host3", true),
             ("leaf0>host3", "leaf0>host", false),

@@ -7,17 +7,17 @@ use crate::settings::reader::suggest;
 use crate::text::document::{Entry, Node, Step, Table, Value, steps};
 use crate::text::problem::{Location, Problem};
 
-/// What is varied, with its values in order.
+/// An axis: a varied key with its values in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) key: String,
     pub(crate) loc: Location,
-    /// As they are written, labels included.
+    /// As written, labels included.
     pub(crate) values: Vec<Node>,
     pub(crate) choices: Vec<Choice>,
 }
 
-/// One value of an axis: what it sets.
+/// One value of an axis: the keys that it sets.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) label: String,
@@ -25,10 +25,10 @@ pub(crate) struct Choice {
     pub(crate) sets: Vec<(Vec<Step>, Node)>,
 }
 
-/// What an axis is at, at a point of the sweep.
+/// Value of an axis at a point of the sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coordinate {
-    /// The key that the axis varies, or its name.
+    /// Key that the axis varies, or the name of the axis.
     pub key: String,
     /// The value.
     pub value: String,
@@ -41,10 +41,10 @@ impl Coordinate {
     }
 }
 
-/// Keys that no axis can vary: they are of the scenario, not of a run.
+/// Keys that no axis can vary: they belong to the scenario, not to a run.
 const FIXED: &[&str] = &["baseline", "include", "name", "runs", "sweep", "threads", "title"];
 
-/// The axes of `[sweep]`, in the order of the file.
+/// Axes of `[sweep]`, in the order of the file.
 pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> {
     let Value::Table(table) = &sweep.value else {
         let message = format!("`sweep` is {}, and should be a table", sweep.noun());
@@ -59,7 +59,7 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
             return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.loc));
         }
     }
-    // Axes whose last words are the same are distinguished by the word before.
+    // Axes with the same last word are distinguished by the word before it.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
     for (number, axis) in axes.iter_mut().enumerate() {
         let ambiguous = lasts.iter().filter(|other| **other == lasts[number]).count() > 1;
@@ -68,8 +68,8 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     Ok(axes)
 }
 
-/// Refuses axes whose values later ones set again: points would have labels of what they are not
-/// run with. `table` is the scenario without the sweep.
+/// Refuses axes whose values a later axis overwrites: labels of points would be wrong. `table` is
+/// the scenario without the sweep.
 pub(crate) fn refuse_undone(axes: &[Axis], table: &Table) -> Result<(), Problem> {
     for (number, later) in axes.iter().enumerate() {
         for axis in &axes[..number] {
@@ -87,12 +87,12 @@ fn refuse_undone_by(later: &Axis, axis: &Axis, table: &Table) -> Result<(), Prob
             continue;
         }
         let message = format!(
-            "the sweep over `{}` sets `{}`, which the one over `{}` sets again after it",
+            "the sweep over `{}` sets `{}`, but the later sweep over `{}` overwrites it",
             axis.key,
             undo::names(path).join("."),
             later.key
         );
-        let help = format!("`{}` comes first, or sets it too", later.key);
+        let help = format!("put `{}` first, or set the value there too", later.key);
         return Err(Problem::new(message).at(&axis.loc).help(help));
     }
     Ok(())
@@ -130,7 +130,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     if values.is_empty() {
         return Err(Problem::new(format!("the sweep over `{key}` has no values"))
             .at(&entry.node.loc)
-            .help("leave the line out, or give it a value"));
+            .help("remove the line, or add a value"));
     }
     let path = steps(key, &entry.loc.source, entry.loc.span.clone())?;
     let first = path[0].name.as_str();
@@ -161,7 +161,7 @@ fn fixed(step: &Step) -> Problem {
         .help("it is the same for all runs of a scenario")
 }
 
-/// The values of a list or a range.
+/// Values of a list or a range.
 fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem> {
     let range = match &node.value {
         Value::List(items) => return Ok(items.clone()),
@@ -174,7 +174,7 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
     };
     let names = ["from", "to", "step"];
     if let Some(other) = range.entries().iter().find(|entry| !names.contains(&entry.key.as_str())) {
-        return Err(Problem::new(format!("unknown key `{}` of a range", other.key))
+        return Err(Problem::new(format!("unknown key `{}` in a range", other.key))
             .at(&other.loc)
             .help(suggest(&other.key, &names)));
     }
@@ -203,7 +203,7 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
     Ok(texts.into_iter().map(value).collect())
 }
 
-/// What one value sets, without a label yet unless it has its own.
+/// Keys that one value sets. Labels are added later unless it has its own.
 fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     let mut node = node.clone();
     let mut label = String::new();
@@ -213,7 +213,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
         label = match entry.node.scalar() {
             Some(text) if !text.trim().is_empty() => text.trim().to_owned(),
             _ => {
-                let message = "a label is a few words";
+                let message = "a label must be text";
                 return Err(Problem::new(message).at(&entry.node.loc));
             }
         };
@@ -221,7 +221,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     let is_empty = matches!(&node.value, Value::Table(table) if table.entries().is_empty());
     let mut sets = Vec::new();
     flatten(path.to_vec(), &node, &mut sets)?;
-    // Whether nothing is meant, or what the table is without any key, nobody can tell.
+    // An empty table is ambiguous: it could mean nothing, or a table with defaults.
     if sets.is_empty() || is_empty {
         return Err(Problem::new("this value of the sweep sets nothing").at(&node.loc));
     }
@@ -235,7 +235,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     Ok(Choice { label, setting: Coordinate { key: String::new(), value: String::new() }, sets })
 }
 
-/// Tables set each of their keys; one that names a kind, or has no key, is set as a whole.
+/// A table sets each of its keys; a table with a kind, or without keys, is set as a whole.
 fn flatten(path: Vec<Step>, node: &Node, sets: &mut Vec<(Vec<Step>, Node)>) -> Result<(), Problem> {
     let below = match &node.value {
         Value::Table(table)
@@ -257,13 +257,13 @@ fn flatten(path: Vec<Step>, node: &Node, sets: &mut Vec<(Vec<Step>, Node)>) -> R
     Ok(())
 }
 
-/// The last words of a key.
+/// Last words of a key.
 fn last(key: &str, words: usize) -> String {
     let all: Vec<&str> = key.split('.').collect();
     all[all.len().saturating_sub(words)..].join(" ").replace('_', " ")
 }
 
-/// Gives each value a short label, and refuses two that are the same.
+/// Gives each value a short label, and refuses duplicates.
 fn name_choices(axis: &mut Axis, words: usize) -> Result<(), Problem> {
     let kinds: Vec<Option<String>> = axis.choices.iter().map(only_kind).collect();
     let is_plain = axis.choices.iter().all(|choice| choice.label.is_empty())
@@ -321,7 +321,7 @@ fn is_one_value(key: &str, choice: &Choice) -> bool {
     names.join(".") == key && !matches!(node.value, Value::Table(_))
 }
 
-/// The kind, if a value sets one table of a kind, or a kind alone.
+/// The kind, if a value sets one table with a kind, or only a kind.
 fn only_kind(choice: &Choice) -> Option<String> {
     let [(path, node)] = &choice.sets[..] else {
         return None;
@@ -335,7 +335,7 @@ fn only_kind(choice: &Choice) -> Option<String> {
     }
 }
 
-/// What a value sets, in words: `load 0.6`, or `tcn threshold 60us`.
+/// A value in words: `load 0.6`, or `tcn threshold 60us`.
 fn words_of(path: &[Step], node: &Node, words: usize) -> String {
     let key = path.iter().map(|step| step.name.as_str()).collect::<Vec<_>>().join(".");
     match &node.value {
@@ -365,7 +365,7 @@ fn plain(node: &Node) -> String {
     }
 }
 
-/// The choices of every point, the first axis varying slowest. Without axes there is one point.
+/// Choices of every point, the first axis varying slowest. Without axes there is one point.
 pub(crate) fn points<'a>(
     axes: &'a [Axis],
     limits: &Limits,

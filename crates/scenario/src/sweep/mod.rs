@@ -1,4 +1,4 @@
-//! Sweeps: what is varied, and what overrides leave of it.
+//! Sweeps: axes, ranges, and overrides of swept keys.
 
 pub(crate) mod axis;
 mod range;

@@ -10,11 +10,11 @@ struct Decimal {
     decimals: u32,
 }
 
-/// The most decimals of a number.
+/// Maximum decimals of a number.
 const FINEST: u32 = 18;
 
 impl Decimal {
-    /// Splits a text into a number and what follows it, its unit.
+    /// Splits a text into a number and its unit.
     fn split(text: &str) -> Option<(Self, &str)> {
         let text = text.trim();
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
@@ -30,7 +30,7 @@ impl Decimal {
         Some((Self { digits, decimals }, unit.trim()))
     }
 
-    /// In units of 10^−`decimals`, of which there are at least as many as here.
+    /// In units of 10^−`decimals`, where `decimals` is at least the own number of decimals.
     fn at(self, decimals: u32) -> Option<u128> {
         self.digits.checked_mul(10_u128.checked_pow(decimals - self.decimals)?)
     }
@@ -47,13 +47,13 @@ impl Decimal {
     }
 }
 
-/// What is wrong with a range: the key that is to blame, and why.
+/// A problem of a range: the wrong key, and the reason.
 pub(crate) type Wrong = (&'static str, String);
 
-/// All values from `from` to `to`, both included if the step leads there; at most `most`.
+/// All values from `from` to `to`, which is included if a step lands on it; at most `most`.
 pub(crate) fn expand(from: &str, to: &str, step: &str, most: u64) -> Result<Vec<String>, Wrong> {
     let not_a_number = |key, text: &str| {
-        (key, format!("`{key}` is `{text}`, and should be a number, with a unit or without"))
+        (key, format!("`{key}` is `{text}`, and should be a number with or without a unit"))
     };
     let read = |key, text| Decimal::split(text).ok_or_else(|| not_a_number(key, text));
     let parts = [read("from", from)?, read("to", to)?, read("step", step)?];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_cannot_be_are_refused() {
+    fn invalid_ranges_are_refused() {
         for (from, to, step, key) in [
             ("1", "2", "0", "step"),
             ("2", "1", "1", "to"),

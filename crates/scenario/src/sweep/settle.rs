@@ -1,22 +1,22 @@
-//! Overrides of what a sweep varies: the value replaces the axis.
+//! Overrides of swept keys: the value replaces the axis.
 
 use super::axis::{Axis, Choice};
 use super::undo;
 use crate::text::document::{Node, Step, Table};
 use crate::text::problem::Problem;
 
-/// What an override and a value of a sweep have to do with each other.
+/// Relation between an override and a value of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meeting {
-    /// The override sets all that the value sets.
+    /// The override sets everything that the value sets.
     Covered,
-    /// The value sets again some of what the override sets.
+    /// The value overwrites part of the override.
     Undone,
     Apart,
 }
 
-/// Takes out the axes that overrides replace, and says which. An override that every value of an
-/// axis would undo is refused. `table` is the scenario with all overrides.
+/// Removes the axes that overrides replace, and reports them. Refuses an override that every value
+/// of an axis would undo. `table` is the scenario with all overrides.
 pub(crate) fn settle(
     axes: Vec<Axis>,
     overrides: &[Vec<Step>],
@@ -34,10 +34,10 @@ pub(crate) fn settle(
             let mut meetings = meetings(path).into_iter();
             meetings.all(|meeting| meeting == Meeting::Covered)
         };
-        // A sweep that is replaced undoes nothing, whatever else is set.
+        // A replaced sweep undoes nothing.
         if let Some(path) = overrides.iter().find(covers) {
             notes.push(format!(
-                "`{}` is set, and no longer swept: {} are left out",
+                "`{}` is set and no longer swept: {} dropped",
                 words(path),
                 count(axis.choices.len(), "value")
             ));
@@ -72,9 +72,12 @@ fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
     );
     let swept = axis.key.strip_suffix(".kind").unwrap_or(&axis.key);
     let help = if key.starts_with(&format!("{swept}.")) {
-        format!("replace the sweep by a whole value, such as --set '{swept}={{ kind = \"…\", … }}'")
+        format!(
+            "replace the sweep with a whole value, such as --set '{swept}={{ kind = \"…\", … \
+            }}'"
+        )
     } else {
-        "leave the sweep out with --set 'sweep={}', or change its values in the file".to_owned()
+        "remove the sweep with --set 'sweep={}', or change its values in the file".to_owned()
     };
     let problem = Problem::new(message).help(help);
     match path.first() {

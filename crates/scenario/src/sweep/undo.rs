@@ -1,16 +1,16 @@
-//! What a later setting leaves of an earlier one.
+//! Effect of a later setting on an earlier one.
 
 use crate::layout::Section;
 use crate::text::document::{Node, Step, Table, Value, now};
 
-/// The names of a path, the present one of a table that was renamed.
+/// Names in a path, the current one for a renamed table.
 pub(super) fn names(path: &[Step]) -> Vec<String> {
     path.iter().map(|step| now(&step.name).to_owned()).collect()
 }
 
-/// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind
-/// replaces all keys but those of any kind, and so does a kind alone that the table at its place in
-/// `root` does not have already.
+/// Whether a value set at `path` is lost once a sweep sets `node` at `later`. A table with a kind
+/// replaces all keys except the shared ones. So does a kind alone that differs from the kind of the
+/// table at that path in `root`.
 pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step], root: &Table) -> bool {
     let (later, path) = (names(later), names(path));
     if path.starts_with(&later) {
@@ -29,13 +29,13 @@ pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step], root: &Table) -
     }
 }
 
-/// Whether a key of the table at a path stays when the kind changes.
+/// Whether a key of the table at a path survives a change of kind.
 fn is_common(table: &[String], key: &str) -> bool {
     let (_, common) = Section::selects(table).unwrap_or_default();
     common.contains(&key)
 }
 
-/// The kind of the table at a path, which is the default one if it names none.
+/// Kind of the table at a path, or its default kind.
 fn kind(root: &Table, path: &[String]) -> Option<String> {
     let (default, _) = Section::selects(path).unwrap_or_default();
     let named = table_at(root, path).and_then(|table| table.text("kind"));

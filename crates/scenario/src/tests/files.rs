@@ -30,7 +30,7 @@ fn read_of(
 }
 
 #[test]
-fn a_file_is_laid_over_those_that_it_includes() {
+fn a_file_overrides_its_includes() {
     let files = &[
         ("base/fabric.toml", "[topology]\nkind = 'star'\nhosts = 5\nhost_delay = '3us'\n"),
         ("base/sizes.cdf", "1000 0\n2000 1\n"),
@@ -63,7 +63,7 @@ fn a_file_is_laid_over_those_that_it_includes() {
     let built = list.plan().unwrap()[0].build().unwrap();
     assert_eq!(built.names, ["a", "b"]);
     assert_eq!(built.plan.iter().map(|planned| planned.index).collect::<Vec<_>>(), [1, 0]);
-    // What is resolved needs no other file.
+    // A resolved scenario needs no other file.
     let again = Scenario::parse("resolved.toml", &list.resolved(), &[]).unwrap();
     assert_eq!(again.plan().unwrap()[0].build().unwrap().names, ["a", "b"]);
 }
@@ -92,7 +92,7 @@ fn files_that_are_missing_or_include_themselves_are_refused() {
         "   |",
         " 1 | include = 'a.toml'",
         "   |           ^^^^^^^^",
-        "  help: a file cannot be included by what it includes",
+        "  help: includes must not form a cycle",
     ];
     assert_eq!(said("a.toml"), expected.join("\n"));
     assert!(said("missing.toml").starts_with("`nowhere.toml` cannot be read: "));
@@ -111,11 +111,13 @@ fn files_that_are_missing_or_include_themselves_are_refused() {
 }
 
 #[test]
-fn files_that_only_a_sweep_names_are_told_from_edited_ones() {
+fn files_named_only_by_a_sweep_have_checksums() {
     const MINE: (&str, &str) = (
         "in/mine.toml",
-        "[[traffic]]\nkind = 'poisson'\nsizes = 'file:base.cdf'\nflows = 5\n[sweep]\nload = [{ label = 'a', \
-         'traffic.0.sizes' = 'file:a.cdf' }, { label = 'b', traffic = [{ kind = 'list', file = 'b.csv' }] }]\n",
+        "[[traffic]]\nkind = 'poisson'\nsizes = 'file:base.cdf'\nflows = 5\n[sweep]\nload = [{ \
+            label = 'a', \
+         'traffic.0.sizes' = 'file:a.cdf' }, { label = 'b', traffic = [{ kind = 'list', file = \
+         'b.csv' }] }]\n",
     );
     const BASE: (&str, &str) = ("in/base.cdf", "5 0\n6 1\n");
     const B: (&str, &str) = ("in/b.csv", "id,start_s,src,dst,bytes\nb,0.5,0,1,10\n");
@@ -128,13 +130,13 @@ fn files_that_only_a_sweep_names_are_told_from_edited_ones() {
     };
     assert!(line.starts_with("# \"in/a.cdf\" has 14 bytes with the sum "), "{line}");
     assert!(first.contains("# \"in/b.csv\" has 38 bytes"), "{first}");
-    // What stands in the text itself needs no sum, and names hold from anywhere.
+    // Inlined files need no checksum, and names are absolute.
     assert!(!first.contains("base.cdf"), "{first}");
     assert!(first.contains("\"file:in/a.cdf\""), "{first}");
     assert!(first.contains("\"in/b.csv\""), "{first}");
 }
 
-/// The same files, whose real names begin with a root.
+/// The same files with absolute names.
 #[derive(Debug)]
 struct Rooted(Memory);
 
@@ -147,7 +149,7 @@ impl Files for Rooted {
 }
 
 #[test]
-fn files_that_a_sweep_names_hold_in_commands_and_from_anywhere() {
+fn files_named_by_a_sweep_have_absolute_names_in_commands() {
     let files = &[
         ("base/small.cdf", "1000 0\n2000 1\n"),
         ("base/large.cdf", "5000 0\n6000 1\n"),
@@ -178,10 +180,10 @@ fn files_that_a_sweep_names_hold_in_commands_and_from_anywhere() {
         let resolved = scenario.resolved();
         assert!(resolved.contains("\"file:/root/base/large.cdf\""), "{resolved}");
     }
-    // Those of a file's own folder are named as it does.
+    // Files in the scenario's own folder keep their names.
     let own = read("base/all.toml", &[]).plan().unwrap();
     assert!(own[0].overrides().contains(&"traffic.0.sizes=\"file:small.cdf\"".to_owned()));
-    // One's own are relative to the scenario too.
+    // File names in user overrides are relative to the scenario too.
     let set = ["traffic.0.sizes=file:large.cdf".to_owned()];
     let runs = read("mine.toml", &set).plan().unwrap();
     assert!(sizes(&runs[0]).iter().all(|bytes| *bytes >= 8000));

@@ -1,4 +1,4 @@
-//! Scenarios as a whole: what they give, and that they read back.
+//! Whole scenarios: their runs, and reading back their resolved text.
 
 mod files;
 mod problems;
@@ -18,7 +18,7 @@ pub(crate) const FILES: [(&str, &str); 5] = [
     ("sweep.toml", include_str!("../../testdata/sweep.toml")),
 ];
 
-/// A star with one flow, and something to vary.
+/// A star with one flow and a setting to vary.
 const BASE: &str = "[topology]\nkind = 'star'\nhosts = 4\n[switch]\n[transport]\n\
                     [[traffic]]\nkind = 'long-lived'\nbytes = '10KB'\n";
 
@@ -28,12 +28,12 @@ fn read(name: &str, overrides: &[&str]) -> Result<Scenario, Problem> {
     Scenario::parse(name, text, &overrides)
 }
 
-/// What a plan comes to: everything that the simulator is given, for each run.
+/// A plan as text: the complete simulator input of each run.
 fn given(scenario: &Scenario) -> Vec<String> {
     let runs = scenario.plan().unwrap_or_else(|problem| panic!("{problem}"));
     let one = |run: Experiment| {
         let built = run.build().unwrap_or_else(|problem| panic!("{problem}"));
-        // What is planned can begin.
+        // A planned run can start.
         let begun = tidegate_sim::run::run(&built.setup, &AtomicBool::new(true));
         begun.unwrap_or_else(|error| panic!("{}: {error}", run.label));
         format!("{} {} {:?} {} {built:?}", run.id, run.label, run.point, run.seed)
@@ -42,7 +42,7 @@ fn given(scenario: &Scenario) -> Vec<String> {
 }
 
 #[test]
-fn what_is_resolved_reads_back_as_the_same_runs() {
+fn resolved_scenarios_read_back_as_the_same_runs() {
     for (name, text) in FILES {
         let scenario =
             Scenario::parse(name, text, &[]).unwrap_or_else(|problem| panic!("{problem}"));
@@ -76,7 +76,7 @@ fn the_runs_of_a_sweep_are_in_its_order_with_labels_and_ids() {
 }
 
 #[test]
-fn the_overrides_of_a_run_give_it_alone() {
+fn overrides_of_a_run_select_only_this_run() {
     for (name, text) in FILES {
         let scenario = Scenario::parse(name, text, &[]).unwrap();
         for run in scenario.plan().unwrap() {
@@ -104,12 +104,12 @@ fn overrides_set_values_tables_and_entries_of_lists() {
     assert_eq!(setup.switch.marking.value("threshold").as_deref(), Some("78us"));
     let (setup, _) = built(&["sweep={}", "switch.marking={ kind = \"tcn\", threshold = \"1ms\" }"]);
     assert_eq!(setup.switch.marking.value("threshold").as_deref(), Some("1ms"));
-    // A kind that stays keeps its settings, and one that changes loses them.
+    // An unchanged kind keeps its settings; a changed one loses them.
     let both = ["sweep={}", "switch.buffer.limit=9KB", "switch.buffer.kind=per-port"];
     assert_eq!(built(&both).0.switch.buffer.value("limit").as_deref(), Some("9KB"));
     let away = ["sweep={}", "switch.buffer.kind=pfc", "switch.buffer.kind=per-port"];
     assert_eq!(built(&away).0.switch.buffer.value("limit").as_deref(), Some("300KB"));
-    // What is of no kind stays.
+    // Shared keys survive.
     let dcqcn = ["sweep={}", "transport.opening=handshake", "transport.kind=dcqcn"];
     assert_eq!(built(&dcqcn).0.opening, tidegate_sim::setup::Opening::Handshake);
     let (setup, runs) =
@@ -130,17 +130,17 @@ fn the_load_follows_the_topology_unless_it_is_set_otherwise() {
         let runs = runs.unwrap_or_else(|problem| panic!("{problem}"));
         runs[0].build().unwrap().setup.flows[199].start
     };
-    // Four hosts and two spines of the same speed: 2 to 1.
+    // Four hosts and two spines at the same rate: 2 to 1.
     assert_eq!(last(&[]), last(&["traffic.0.link=10Gbps", "traffic.0.oversubscription=2"]));
     assert_eq!(last(&["traffic.0.link=hosts", "traffic.0.oversubscription=fabric"]), last(&[]));
-    // Faster hosts do not make the uplinks faster, which the load is of.
+    // Faster hosts do not make the uplinks faster, to which the load applies.
     assert_eq!(last(&["topology.host_rate=20Gbps"]), last(&[]));
     assert_ne!(last(&["topology.fabric_rate=20Gbps"]), last(&[]));
     assert_ne!(last(&["topology.spines=4"]), last(&[]));
 }
 
 #[test]
-fn labels_are_short_and_tell_points_apart() {
+fn labels_are_short_and_unique() {
     let labels = |sweep: &str| -> Vec<String> {
         let text = format!("{BASE}[sweep]\n{sweep}");
         let scenario = Scenario::parse("labels.toml", &text, &[]);
@@ -165,7 +165,7 @@ fn labels_are_short_and_tell_points_apart() {
         labels("both = [{ seed = 2, transport.mss = 1000 }, { seed = 3 }]"),
         ["seed 2 mss 1000", "seed 3"]
     );
-    // Settings that are called like the keys of a range.
+    // Settings with the names of range keys.
     assert_eq!(
         labels("traffic.0.to = [2, 3]\ntraffic.0.from = ['0-1']"),
         ["to 2, from 0-1", "to 3, from 0-1"]
@@ -181,7 +181,7 @@ fn labels_are_short_and_tell_points_apart() {
 }
 
 #[test]
-fn flows_that_pfc_leaves_out_are_warned_of() {
+fn flows_that_bypass_pfc_give_a_warning() {
     let warnings = |buffer: &str| {
         let buffer = format!("switch.buffer={{ kind = 'pfc'{buffer} }}");
         let overrides = ["nic={}".to_owned(), buffer];
@@ -189,13 +189,13 @@ fn flows_that_pfc_leaves_out_are_warned_of() {
         let plan = scenario.plan().unwrap();
         plan[0].outline.warnings.join("\n")
     };
-    assert!(warnings("").starts_with("flows of service 0 wait without limit: `bypass`"));
+    assert!(warnings("").starts_with("flows of service 0 queue without limit: `bypass`"));
     assert_eq!(warnings(", bypass = []"), "");
     assert_eq!(warnings(", egress = { kind = 'per-port', limit = '1MB' }"), "");
 }
 
 #[test]
-fn axes_that_undo_each_other_are_refused() {
+fn axes_that_overwrite_each_other_are_refused() {
     let read = |sweep: &str| Scenario::parse("axes.toml", &format!("{BASE}[sweep]\n{sweep}"), &[]);
     let threshold = "'switch.marking.threshold' = ['60us', '100us']\n";
     let whole = "'switch.marking' = [{ kind = 'tcn' }, { kind = 'ecn-sharp' }]\n";
@@ -212,16 +212,16 @@ fn axes_that_undo_each_other_are_refused() {
         ("'transport.rto_min' = ['5ms']\n", "transport.kind = ['dcqcn']\n"),
     ] {
         let error = read(&format!("{first}{second}")).unwrap_err().to_string();
-        assert!(error.contains("sets again after it"), "{first}{second}{error}");
+        assert!(error.contains("overwrites it"), "{first}{second}{error}");
         assert!(error.contains("axes.toml:"), "{error}");
     }
-    // What comes after a table changes a key of it, and keys of any kind outlive one.
+    // A later axis may change a key of a table, and shared keys survive a change of kind.
     let tcn = "'switch.marking' = [{ kind = 'tcn' }]\n";
     for sweep in [
         format!("{tcn}{threshold}"),
         format!("'switch.marking.kind' = ['tcn']\n{threshold}"),
         "'transport.accounting.per_packet' = [50]\ntransport.kind = ['dcqcn']\n".to_owned(),
-        // The kind that the file has already clears nothing.
+        // Setting the file's own kind clears nothing.
         "'switch.marking.threshold' = ['9KB']\n'switch.marking.kind' = ['queue-red']\n".to_owned(),
     ] {
         read(&sweep).unwrap_or_else(|problem| panic!("{sweep}{problem}"));
@@ -237,13 +237,13 @@ fn an_override_is_not_lost_to_another_kind() {
     };
     let base = "switch.marking={ kind = \"tcn\" }";
     let threshold = "switch.marking.threshold=60us";
-    // The axis itself is replaced by a whole table.
+    // A whole table replaces the axis itself.
     let scenario = read("'tcn', 'codel'", &[base]).unwrap();
     assert_eq!(scenario.points(), 1);
     let error = read("'codel', 'ecn-sharp'", &[threshold]).unwrap_err().to_string();
     assert!(error.contains("would have no effect"), "{error}");
     assert!(error.contains("--set 'switch.marking={ kind"), "{error}");
-    // A sweep that is replaced undoes nothing, in whatever order.
+    // A replaced sweep undoes nothing, in either order.
     for overrides in
         [[threshold, "switch.marking.kind=tcn"], ["switch.marking.kind=tcn", threshold]]
     {
@@ -251,7 +251,7 @@ fn an_override_is_not_lost_to_another_kind() {
         assert_eq!(scenario.points(), 1);
         assert_eq!(scenario.notes.len(), 1, "{:?}", scenario.notes);
     }
-    // At the file's own kind it stays.
+    // At the file's own kind the override has an effect.
     let own = read("'queue-red', 'codel'", &["switch.marking.threshold=9KB"]).unwrap();
     assert_eq!(
         own.notes,
@@ -291,7 +291,7 @@ fn queues_of_hosts_are_observed_by_the_names_of_their_links() {
         };
         [ports.len(), observe.series.unwrap().queues.len()]
     };
-    // Four links leave hosts, and four the switch.
+    // Four links start at hosts, and four at the switch.
     let fifo = ["transport.qdisc=fifo"];
     let fq = ["transport.qdisc=fq"];
     let nic = ["nic={}"];
@@ -306,7 +306,7 @@ fn queues_of_hosts_are_observed_by_the_names_of_their_links() {
 }
 
 #[test]
-fn the_outline_says_what_switches_and_hosts_hold() {
+fn the_outline_describes_buffers_of_switches_and_hosts() {
     let outline = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
         let scenario = Scenario::parse("outline.toml", BASE, &sets).unwrap();
@@ -323,7 +323,8 @@ fn the_outline_says_what_switches_and_hosts_hold() {
     );
     let sets = [
         "switch.scheduler={ kind = 'dwrr', quanta = [1500, 1500, 1500] }",
-        "switch.buffer={ kind = 'dynamic-threshold', pool_size = '1536KB', ports_per_pool = 8, alpha = [4, 1, 1] }",
+        "switch.buffer={ kind = 'dynamic-threshold', pool_size = '1536KB', ports_per_pool = 8, \
+            alpha = [4, 1, 1] }",
         "transport.profile=linux",
     ];
     let [scheduler, buffer, nic] = outline(&sets);

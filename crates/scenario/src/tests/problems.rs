@@ -1,11 +1,14 @@
-//! What is said of scenarios that cannot be.
+//! Errors of invalid scenarios.
+
+use tidegate_harness::golden;
 
 use super::*;
 
+const FILE: &str = "crates/scenario/testdata/problems.txt";
+
 #[test]
 fn problems_are_shown_with_file_line_caret_and_advice() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/problems.txt");
-    let before = std::fs::read_to_string(&path).unwrap();
+    let before = std::fs::read_to_string(golden::path(FILE)).unwrap();
     let (head, cases) = before.split_once("\n=== ").unwrap();
     let mut after = head.to_owned();
     for case in cases.split("\n=== ") {
@@ -25,19 +28,12 @@ fn problems_are_shown_with_file_line_caret_and_advice() {
         };
         after += &["\n=== ", title, "\n", given, "\n>>>\n", &said, "\n"].concat();
     }
-    if std::env::var_os("TIDEGATE_WRITE_REFERENCE").is_some() {
-        std::fs::write(&path, after).unwrap();
-        return;
-    }
-    for (line, (before, after)) in (1..).zip(before.lines().zip(after.lines())) {
-        assert_eq!(before, after, "line {line} of problems.txt");
-    }
-    assert_eq!(before, after);
+    golden::check(FILE, &after);
 }
 
 #[test]
-fn what_is_too_deep_for_the_stack_is_refused() {
-    // The parser takes 80 tables in each other, and 80 words in each key.
+fn texts_too_deep_for_the_stack_are_refused() {
+    // The parser accepts 80 nested tables, and 80 words in each key.
     let key = ["a"; 79].join(".");
     let (begin, end) = (format!("{key} = {{ "), " }");
     let deep = [begin.repeat(70).as_str(), "b = 1", end.repeat(70).as_str()].concat();

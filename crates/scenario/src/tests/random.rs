@@ -1,4 +1,4 @@
-//! Scenarios at random: they are read or refused, and read back as they were.
+//! Random scenarios are accepted or refused, and read back unchanged.
 
 use tidegate_units::{Form, Rng};
 
@@ -16,13 +16,14 @@ fn resolves(overrides: &[String]) -> Result<String, Problem> {
     Ok(resolved)
 }
 
-/// Overrides that make a kind usable where its defaults alone are not.
+/// Additional overrides for kinds whose defaults do not work alone.
 fn company(key: &str, kind: &str) -> Vec<String> {
     let queues = "switch.scheduler={ kind = \"sp-dwrr\", quanta = [1500, 1500] }";
     let more: &[&str] = match (key, kind) {
-        ("switch.marking", "or") => &[
-            "switch.marking={ kind = \"or\", first = { kind = \"tcn\" }, second = { kind = \"codel\" } }",
-        ],
+        ("switch.marking", "or") => {
+            &["switch.marking={ kind = \"or\", first = { kind = \"tcn\" }, second = { kind = \
+                \"codel\" } }"]
+        }
         ("switch.marking", _) => &[queues],
         ("switch.buffer", "pfc") => {
             &["nic={}", "switch.buffer.classes=1", "switch.buffer.bypass=[]"]
@@ -80,7 +81,7 @@ fn below(rng: &mut Rng, most: usize) -> usize {
     rng.next_u32() as usize % most.max(1)
 }
 
-/// A value for a setting of this form, mostly one that can be read.
+/// A value for a setting of this form, usually a valid one.
 fn some_value(rng: &mut Rng, form: Form) -> String {
     let number = [1_u64, 2, 3, 7, 10, 64, 1500, 100_000][below(rng, 8)];
     match form {
@@ -199,7 +200,7 @@ fn mutated_scenarios_are_read_or_refused_and_never_panic() {
                     drop(bytes.splice(at..to, word.bytes()));
                 }
                 3 => {
-                    // A line moves elsewhere.
+                    // Moves a line elsewhere.
                     let lines: Vec<Vec<u8>> =
                         bytes.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
                     let mut lines = lines;

@@ -1,22 +1,22 @@
-//! Leaves something out of a scenario's tree.
+//! Removes a part of a scenario's tree.
 
 use super::document::{Node, Table, Value};
 use super::problem::Location;
 
-/// What was left out.
+/// A removed part.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
     pub(crate) loc: Location,
-    /// Where the table that it was in names its kind, and that table; neither for the whole file.
+    /// Location of the enclosing table's `kind`, and of that table; neither for the whole file.
     pub(crate) kind: Option<Location>,
     pub(crate) table: Option<Location>,
 }
 
-/// Leaves out the innermost value that `loc` is in. A kind or a profile goes with its table, as the
-/// other keys say nothing without it; an item of a list goes with its list, but for tables and
-/// values of a sweep. `None` if there is nothing there.
+/// Removes the innermost value that contains `loc`. A kind or a profile is removed with its table,
+/// since the other keys mean nothing without it. An item of a list is removed with its list, except
+/// tables and values of a sweep. `None` if there is no value.
 pub(crate) fn cut(root: &mut Table, loc: &Location) -> Option<Cut> {
-    // The top of a file is no value.
+    // The top of a file is not a value.
     if loc.span.is_empty() {
         return None;
     }
@@ -34,7 +34,7 @@ pub(crate) fn cut(root: &mut Table, loc: &Location) -> Option<Cut> {
     remove(root, &path)
 }
 
-/// The keys that lead to the innermost value at a location.
+/// Path of the innermost value at a location.
 fn find(table: &Table, at: &Location) -> Option<Vec<String>> {
     let with = |first: String, rest: Vec<String>| [vec![first], rest].concat();
     let in_item = |(number, item): (usize, &Node)| {

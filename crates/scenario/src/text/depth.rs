@@ -1,12 +1,11 @@
-//! How deep a TOML text goes, found without going there: the parser has limits for tables in tables
-//! and for the words of a key, but not for both together, and what it returns is as deep as the
-//! stack must be.
+//! Nesting depth of a TOML text, found without recursion. The parser limits nested tables and the
+//! words of a key, but not their combination, and its result must fit on the stack.
 
-/// How deep tables and lists may be in each other: far deeper than any setting, and far less than a
-/// thread's stack takes.
+/// Maximum nesting of tables and lists: far deeper than any setting, and far less than a thread's
+/// stack allows.
 pub(crate) const DEEPEST: usize = 64;
 
-/// Where a text goes deeper than that. Each bracket counts, and each dot of a key.
+/// Where a text exceeds that depth. Each bracket counts, and each dot of a key.
 pub(crate) fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut open = Vec::new();
@@ -43,13 +42,13 @@ pub(crate) fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// The bytes up to the end of the line.
+/// Number of bytes up to the end of the line.
 fn line(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     end.unwrap_or(bytes.len())
 }
 
-/// The bytes of the string that a text begins with, its quotes among them.
+/// Length of the string at the start of a text, including its quotes.
 fn string(bytes: &[u8]) -> usize {
     let quote = bytes[0];
     let long = [quote; 3];
@@ -57,7 +56,7 @@ fn string(bytes: &[u8]) -> usize {
     let end = &long[..end];
     let mut at = end.len();
     while at < bytes.len() && !bytes[at..].starts_with(end) {
-        // What is escaped ends nothing; in single quotes nothing is.
+        // An escaped quote does not end the string; single quotes have no escapes.
         let is_escape = quote == b'"' && bytes[at] == b'\\';
         at += if is_escape { 2 } else { 1 };
     }
@@ -69,21 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_and_dots_count_where_they_are_no_text() {
+    fn brackets_and_dots_count_outside_strings() {
         let nested = |count: usize| format!("a = {}1{}", "[".repeat(count), "]".repeat(count));
         assert_eq!(too_deep(&nested(DEEPEST)), None);
         assert_eq!(too_deep(&nested(DEEPEST + 1)), Some(4 + DEEPEST));
-        // One bracket and its key's dots: 4 for each table.
+        // One bracket and the dots of its key: 4 per table.
         let tables = |count: usize| "a.b.c.d = {".repeat(count);
         assert_eq!(too_deep(&tables(16)), None);
         assert!(too_deep(&tables(17)).is_some());
-        // What is closed is over, and so are the dots of a value.
+        // Closed brackets no longer count, nor do the dots of a value.
         assert_eq!(too_deep(&"[a.b]\nc = 1.5\n".repeat(100)), None);
         assert_eq!(too_deep(&"1.5, ".repeat(100)), None);
         for text in ["# [[[[", r#""[[\"[[""#, r"'[[\'", r#""""[["[\"""""#, "'''[['[['''"] {
             assert_eq!(too_deep(&format!("{text}\n").repeat(100)), None, "{text}");
         }
-        // What never ends is for the parser.
+        // Unterminated text is left to the parser.
         for text in ["\"", "'''", "\"\\", "]]]}}", "#"] {
             assert_eq!(too_deep(text), None, "{text}");
         }

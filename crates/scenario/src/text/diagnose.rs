@@ -1,16 +1,16 @@
-//! All that is wrong with a scenario: what is wrong is left out, and the rest is read again.
+//! Finds all mistakes of a scenario: removes each mistake and reads the rest again.
 //!
-//! Reading stops at the first mistake, as what follows may hinge on it. What hinges on something
-//! that was left out is not shown: it is likely to go away with its cause.
+//! Reading stops at the first mistake, since later ones may be consequences of it. Problems that
+//! may follow from a removed part are not shown: they are likely to go away with their cause.
 
 use super::cut::{Cut, cut};
 use super::document::Table;
 use super::problem::{Location, Problem};
 
-/// More than these at once help nobody.
+/// Maximum number of problems shown at once.
 const MOST: usize = 20;
 
-/// The first problem with all others behind it. `read` reads the scenario that a table is.
+/// The first problem followed by all others. `read` reads a table as a scenario.
 pub(crate) fn all(
     first: Problem,
     table: &Table,
@@ -46,12 +46,12 @@ pub(crate) fn all(
     first.with(all.collect())
 }
 
-/// Whether a problem may be one only because something was left out.
+/// Whether a problem may be a consequence of a removal.
 fn follows(problem: &Problem, cuts: &[Cut]) -> bool {
     let Some(loc) = problem.location() else {
         return true;
     };
-    // What is wrong with the whole may be so for the lack of a part.
+    // A problem with the whole file may be due to a removed part.
     if loc.span.is_empty() {
         return true;
     }

@@ -1,4 +1,4 @@
-//! A scenario as a tree of keys and values, each of which knows where it was written.
+//! A scenario as a tree of keys and values with their locations.
 //!
 //! Numbers stay text: `0.6` becomes an exact ratio, never a binary fraction.
 
@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use super::depth::{DEEPEST, too_deep};
 use super::problem::{Location, Problem, Source};
 
-/// A value and where it was written.
+/// A value and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) value: Value,
@@ -24,7 +24,7 @@ pub(crate) struct Node {
 pub(crate) enum Value {
     Bool(bool),
     List(Vec<Node>),
-    /// As it was written, in decimal.
+    /// As written, in decimal.
     Number(String),
     Table(Table),
     Text(String),
@@ -45,33 +45,33 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether `key` names this entry. A table also answers to the name that it had before.
+    /// Whether `key` names this entry. A table also has its old name.
     pub(crate) fn is_called(&self, key: &str) -> bool {
         let is_table = || matches!(self.node.value, Value::Table(_));
         self.key == key || (now(&self.key) == now(key) && is_table())
     }
 }
 
-/// Renamed tables: the old name, which files may still use, and the name now. Both name the same
-/// table; a table that has both is refused.
+/// A renamed table: the old name, which files may still use, and the current one. A table with both
+/// is refused.
 const RENAMED: (&str, &str) = ("rule", "cc");
 
-/// The present name of a table.
+/// Current name of a table.
 pub(crate) fn now(key: &str) -> &str {
     if key == RENAMED.0 { RENAMED.1 } else { key }
 }
 
-/// The old name of a table that was renamed.
+/// Old name of a renamed table.
 pub(crate) fn before(key: &str) -> Option<&'static str> {
     (key == RENAMED.1).then_some(RENAMED.0)
 }
 
-/// What happens to a table when another one is laid over it that names a kind.
+/// How a table with a kind overrides another table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overlay {
-    /// Keys are kept if the kind stays the same: a file over one that it includes.
+    /// Keeps keys if the kind stays the same: a file over its includes.
     Merge,
-    /// The settings of a kind go: a value of a sweep or an override says all of them.
+    /// Drops the settings of the old kind: a sweep value or an override replaces all of them.
     Replace,
 }
 
@@ -93,7 +93,7 @@ impl Table {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The entry of a key, under the key's old name too.
+    /// Entry of a key, under the key's old name too.
     pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.is_called(key))
     }
@@ -108,14 +108,14 @@ impl Table {
         Some(self.entries.remove(at))
     }
 
-    /// The same keys with other values.
+    /// The same keys with changed values.
     pub(crate) fn map(&self, change: impl Fn(&str, &Node) -> Node) -> Self {
         let changed =
             |entry: &Entry| Entry { node: change(&entry.key, &entry.node), ..entry.clone() };
         Self { entries: self.entries.iter().map(changed).collect() }
     }
 
-    /// The text of `key`, if it is text.
+    /// Value of `key`, if it is text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.value {
             Value::Text(text) => Some(text),
@@ -130,7 +130,7 @@ impl Table {
         }
     }
 
-    /// Lays `entry` over this table, which is the one at `path`.
+    /// Merges `entry` into this table, which is at `path`.
     pub(crate) fn lay(
         &mut self,
         path: &mut Vec<String>,
@@ -160,7 +160,7 @@ impl Table {
             let (_, common) = selects(path).unwrap_or_default();
             old.entries.retain(|old| common.contains(&old.key.as_str()));
         }
-        // The kind first, as it clears what does not belong to it.
+        // The kind first, since it clears the keys of other kinds.
         let kind = |entry: &&Entry| entry.key == "kind";
         let rest = new.entries.iter().filter(|entry| !kind(entry));
         for entry in new.entries.iter().filter(kind).chain(rest) {
@@ -196,7 +196,7 @@ impl Table {
         };
         let is_table = |node: &Node| matches!(node.value, Value::Table(_) | Value::List(_));
         above.push(step.name.clone());
-        // A word may stand where a table can: `none`, or a way to count packets.
+        // A word may replace a table: `none`, or a packet size convention.
         let may_be_table = selects(above).is_some();
         above.pop();
         match self.get(&step.name) {
@@ -252,20 +252,20 @@ impl Table {
     }
 }
 
-/// For the table at a path: its kind if it names none, and the keys that are of no kind; `None` if
-/// there can be no table.
+/// For the table at a path: its default kind, and the keys shared by all kinds; `None` if there can
+/// be no table.
 pub(crate) type Selects<'a> =
     dyn Fn(&[String]) -> Option<(Option<&'static str>, &'static [&'static str])> + 'a;
 
-/// One part of a path, and where it was written.
+/// One part of a path, and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) name: String,
     pub(crate) loc: Location,
 }
 
-/// Cuts a path such as `traffic.0.load` or `sweep."traffic.0.load"` into its steps. `span` is where
-/// it stands in its source.
+/// Splits a path such as `traffic.0.load` or `sweep."traffic.0.load"` into its steps. `span` is its
+/// range in the source.
 pub(crate) fn steps(
     path: &str,
     source: &Arc<Source>,
@@ -280,7 +280,7 @@ pub(crate) fn steps(
     let mut begin = 0;
     while begin <= path.len() {
         if steps.len() == DEEPEST {
-            let message = format!("no key has more than {DEEPEST} words");
+            let message = format!("a key has more than {DEEPEST} words");
             return Err(Problem::new(message).at(&loc(0..path.len())));
         }
         let rest = &path[begin..];
@@ -316,8 +316,8 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
-/// An override such as `switch.marking.threshold=60us`: what is set, and to what. Names of files in
-/// it are relative to `folder`, which is that of the scenario.
+/// Parses an override such as `switch.marking.threshold=60us` into path and value. File names in it
+/// are relative to `folder`, the folder of the scenario.
 pub(crate) fn read_override(
     text: &str,
     folder: Option<&PathBuf>,
@@ -332,7 +332,7 @@ pub(crate) fn read_override(
             .at(&Location::whole(&source))
             .help("such as switch.marking.threshold=60us"));
     };
-    // A key in quotes may hold anything but a quote; none of the known ones holds `=`.
+    // A quoted key may contain anything except a quote; no known key contains `=`.
     let steps = steps(path, &source, 0..path.len())?;
     let shift = path.len() + 1;
     refuse_depth(&source, value, shift)?;
@@ -341,7 +341,7 @@ pub(crate) fn read_override(
             let shift = shift + (value.len() - value.trim_start().len());
             Converter { source: &source, shift }.node(parsed)?
         }
-        // A bare word such as 60us, or broken TOML if it begins like something else.
+        // A bare word such as 60us; broken TOML if it starts like another value.
         Err(error) if value.trim_start().starts_with(['{', '[', '"', '\'']) => {
             return Err(syntax(&source, &error, shift));
         }
@@ -360,13 +360,13 @@ fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> Proble
     Problem::new(format!("not TOML: {said}")).at(&loc)
 }
 
-/// Refuses a text that would be too deep for the stack. It begins at `shift` in its source.
+/// Refuses a text nested too deeply for the stack. It begins at `shift` in its source.
 fn refuse_depth(source: &Arc<Source>, text: &str, shift: usize) -> Result<(), Problem> {
     let Some(at) = too_deep(text) else {
         return Ok(());
     };
     let loc = Location { source: Arc::clone(source), span: shift + at..shift + at + 1 };
-    let message = format!("tables and lists are in each other more than {DEEPEST} deep");
+    let message = format!("tables and lists are nested more than {DEEPEST} deep");
     Err(Problem::new(message).at(&loc))
 }
 
@@ -375,10 +375,10 @@ pub(crate) fn normal(key: &str) -> String {
     key.replace('-', "_")
 }
 
-/// Makes nodes of what the TOML parser found.
+/// Converts the output of the TOML parser to nodes.
 struct Converter<'a> {
     source: &'a Arc<Source>,
-    /// Where the parsed text begins in its source.
+    /// Offset of the parsed text in its source.
     shift: usize,
 }
 
@@ -398,7 +398,7 @@ impl Converter<'_> {
             let key = if written.contains('.') { written.into_owned() } else { normal(&written) };
             entries.push(Entry { key, loc, node: self.node(value)? });
         }
-        // The parser sorts keys; the order of a file is that of its sweeps.
+        // The parser sorts keys, but sweeps vary in the order of the file.
         entries.sort_by_key(|entry: &Entry| entry.loc.span.start);
         for (at, entry) in entries.iter().enumerate() {
             let Some(first) = entries[..at].iter().find(|first| first.is_called(&entry.key)) else {
@@ -447,7 +447,7 @@ impl Converter<'_> {
 }
 
 impl Node {
-    /// The value as a setting's text, unless it is a list or a table.
+    /// The value as text of a setting, unless it is a list or a table.
     pub(crate) fn scalar(&self) -> Option<String> {
         match &self.value {
             Value::Bool(yes) => Some(yes.to_string()),
@@ -456,7 +456,7 @@ impl Node {
         }
     }
 
-    /// What it is, in words.
+    /// Type of the value, in words.
     pub(crate) const fn noun(&self) -> &'static str {
         match &self.value {
             Value::Bool(_) => "true or false",
@@ -513,7 +513,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// The folder of the file that a location is in, if it is in a file on disk.
+/// Folder of a location's file, if it is on disk.
 pub(crate) fn folder(loc: &Location) -> Option<&PathBuf> {
     loc.source.folder.as_ref()
 }

@@ -1,5 +1,4 @@
-//! Texts: the tree of keys and values that a file is, and what is wrong with it, by line and
-//! column.
+//! Text of a file: its tree of keys and values, and problems with their line and column.
 
 pub(crate) mod cut;
 pub(crate) mod depth;

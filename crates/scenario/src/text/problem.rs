@@ -1,32 +1,31 @@
-//! What is wrong with a scenario, shown with the file, the line and a caret.
+//! Problems of a scenario, shown with file, line and caret.
 //!
-//! Written by hand rather than with a library for diagnostics: the usual one brings a second
-//! version of a crate that terminal libraries use, and all that is needed is one excerpt of one
-//! file.
+//! Written by hand instead of with a diagnostics library: the usual one adds a second version of a
+//! crate that terminal libraries use, and only one excerpt of one file is needed.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A text that settings come from: a file, or an override from the command line.
+/// A source of settings: a file, or an override from the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// The name of the file, or `--set`.
+    /// Name of the file, or `--set`.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// The folder that names of files in it are relative to; `None` if there is no disk behind it.
+    /// Folder that file names are relative to; `None` if the source is not on a disk.
     pub(crate) folder: Option<PathBuf>,
 }
 
 impl Source {
-    /// A text without a file.
+    /// A text that is not a file.
     pub(crate) fn new(name: &str, text: &str) -> Arc<Self> {
         Arc::new(Self { name: name.to_owned(), text: text.to_owned(), folder: None })
     }
 }
 
-/// Some bytes of a source.
+/// A byte range of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) source: Arc<Source>,
@@ -34,12 +33,12 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// The whole of a source.
+    /// The whole source.
     pub(crate) fn whole(source: &Arc<Source>) -> Self {
         Self { source: Arc::clone(source), span: 0..source.text.len() }
     }
 
-    /// Whether it is a part of another.
+    /// Whether it lies within another.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.source, &other.source)
             && other.span.start <= self.span.start
@@ -47,9 +46,9 @@ impl Location {
     }
 }
 
-/// What is wrong with a scenario, where, and what would work.
+/// A problem of a scenario, with its location and advice.
 ///
-/// It is shown as plain text:
+/// Displayed as plain text:
 ///
 /// ```text
 /// unknown key `treshold`
@@ -68,12 +67,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Something that is wrong with no place in a file.
+    /// A problem without a location.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), loc: None, help: None, others: Vec::new() }
     }
 
-    /// The same with others of the same scenario behind it.
+    /// Appends other problems of the same scenario.
     pub(crate) fn with(mut self, others: Vec<Self>) -> Self {
         self.others.extend(others);
         self
@@ -83,7 +82,7 @@ impl Problem {
         self.loc.as_deref()
     }
 
-    /// The same at a location. The first one stays: it is the closest.
+    /// Adds a location. The first one set stays: it is the most specific.
     pub(crate) fn at(mut self, loc: &Location) -> Self {
         if self.loc.is_none() {
             self.loc = Some(Box::new(loc.clone()));
@@ -91,52 +90,52 @@ impl Problem {
         self
     }
 
-    /// Something that is wrong with some bytes of a text that is called `name`.
+    /// A problem with some bytes of a text that errors call `name`.
     pub fn in_text(name: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let source = Source { name: name.to_owned(), text: text.to_owned(), folder: None };
         let source = Arc::new(source);
         Self::new(message).at(&Location { source, span })
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with a remark behind what is wrong.
+    /// Appends a remark to the message.
     pub(crate) fn note(mut self, note: &str) -> Self {
         self.message = format!("{} ({note})", self.message);
         self
     }
 
-    /// What else is wrong with the same scenario.
+    /// Other problems of the same scenario.
     pub fn others(&self) -> &[Self] {
         &self.others
     }
 
-    /// What is wrong, in one line.
+    /// Message in one line.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What would work.
+    /// Advice: a value that works.
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// The name of the file, or `--set` for an override.
+    /// Name of the file, or `--set` for an override.
     pub fn file(&self) -> Option<&str> {
         self.loc.as_ref().map(|loc| loc.source.name.as_str())
     }
 
-    /// Where it is in the text of its file, in bytes.
+    /// Byte range in the text of its file.
     pub fn span(&self) -> Option<Range<usize>> {
         self.loc.as_ref().map(|loc| loc.span.clone())
     }
 
-    /// The line and the column, both counted from one.
+    /// Line and column, both counted from 1.
     pub fn position(&self) -> Option<(usize, usize)> {
         let loc = self.loc.as_ref()?;
         let excerpt = Excerpt::new(loc);
@@ -162,7 +161,7 @@ impl Display for Problem {
     }
 }
 
-/// The line that a location begins on, with carets below it.
+/// First line of a location, with carets below it.
 struct Excerpt<'a> {
     name: &'a str,
     line: usize,
@@ -172,13 +171,13 @@ struct Excerpt<'a> {
     carets: usize,
 }
 
-/// The most characters of a line that are shown.
+/// Maximum characters of a line that are shown.
 const WIDEST: usize = 160;
 
 impl<'a> Excerpt<'a> {
     fn new(loc: &'a Location) -> Self {
         let text = &loc.source.text;
-        // Spans come from the parser, but a mistake there must not become a panic here.
+        // Spans come from the parser; a mistake there must not become a panic here.
         let begin = floor(text, loc.span.start);
         let end = floor(text, loc.span.end.max(begin));
         let line_begin = text[..begin].rfind('\n').map_or(0, |at| at + 1);
@@ -214,20 +213,20 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// The last boundary of a character at or before `at`.
+/// Last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The name among `known` that looks most like `word`, if one looks enough like it.
+/// The name among `known` that is most similar to `word`, if similar enough.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| {
         let text = text.to_ascii_lowercase().replace('-', "_");
         text.replace(['#', '♯'], "_sharp")
     };
     let word = plain(word);
-    // Nothing longer is the name of a setting.
+    // No setting has a longer name.
     if word.len() > 64 {
         return None;
     }

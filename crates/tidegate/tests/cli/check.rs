@@ -121,7 +121,7 @@ fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
     room.write("slow.toml", &TINY.replace("load = 0.7", "load = 0.7\nlink = \"1Gbps\""));
     let said = room.run("check slow.toml");
     said.ended(0);
-    said.reports("a part of 1Gbps (`link`), and the hosts' cables have 10Gbps");
+    said.reports("a fraction of 1Gbps (`link`), but the host links run at 10Gbps");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_swept_key_that_is_set_is_swept_no_more_and_that_is_said() {
     assert!(all.stdout.contains("8 runs"), "{}", all.stdout);
     let one = room.run("check swept.toml --set traffic.0.load=0.8");
     one.ended(0);
-    one.reports("`traffic.0.load` is set, and no longer swept: 2 values are left out");
+    one.reports("`traffic.0.load` is set and no longer swept: 2 values dropped");
     assert!(one.stdout.contains("4 runs"), "{}", one.stdout);
     let ran = room.run("run swept.toml --set traffic.0.load=0.8 --runs 1 --out out --json");
     ran.ended(0);
@@ -152,7 +152,7 @@ fn a_baseline_that_names_no_point_is_found_by_check() {
     room.write("wrong.toml", &format!("baseline = \"codel\"\n{TINY}"));
     let said = room.run("check wrong.toml");
     said.ended(1);
-    said.reports("`baseline` is `codel`, and no point is called so");
+    said.reports("`baseline` is `codel`, but no point is called that");
     room.write("right.toml", &format!("baseline = \"tcn\"\n{TINY}"));
     room.run("check right.toml").ended(0);
     // A run of its own has no point to compare with.

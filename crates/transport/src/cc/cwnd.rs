@@ -24,9 +24,9 @@ pub struct CwndParams {
     pub abc: Option<u8>,
     /// Where slow start ends.
     pub slow_start: SlowStart,
-    /// What makes a window in congestion avoidance.
+    /// Amount that counts as a window in congestion avoidance.
     pub avoidance: Avoidance,
-    /// What a cut does to growth that is under way.
+    /// Effect of a cut on growth in progress.
     pub credit: Credit,
 }
 

@@ -123,12 +123,12 @@ choices! {
     /// How sending slows down to a reduced window.
     #[non_exhaustive]
     pub enum Pace {
-        /// The window falls at once: nothing leaves until enough has arrived.
+        /// The window falls at once: nothing is sent until enough is acknowledged.
         AtOnce = "at-once",
         /// Proportional rate reduction: sending thins out over one round trip (RFC 6937).
         Prr = "prr",
-        /// The same as ns-3 does it, where it thins out less: the ACK that begins it counts twice
-        /// and is no longer part of what was outstanding, and a segment leaves at once.
+        /// The variant of ns-3, which thins out less: the ACK that starts it counts twice and is no
+        /// longer outstanding, and a segment leaves at once.
         PrrNs3 = "prr-ns3",
     }
 }

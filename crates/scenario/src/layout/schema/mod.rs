@@ -1,5 +1,4 @@
-//! The JSON Schema of scenario files, for editors: generated from the same tables that the parser
-//! uses.
+//! JSON Schema of scenario files, for editors, generated from the tables of the parser.
 
 use serde_json::{Map, Value, json};
 use tidegate_units::{Choice, Form};
@@ -28,18 +27,18 @@ pub fn schema() -> String {
     text
 }
 
-/// The tables that are referred to, each once.
+/// Definitions of tables, each once.
 #[derive(Default)]
 struct Definitions {
     found: Map<String, Value>,
 }
 
 impl Definitions {
-    /// A reference to the schema of a section, which is made if it is new.
+    /// A reference to the schema of a section, which is added on first use.
     fn reference(&mut self, section: Section) -> Value {
         let name = section.name();
         if !self.found.contains_key(name) {
-            // An entry is kept, as a section may refer to itself.
+            // Reserves the name first, since a section may refer to itself.
             self.found.insert(name.into(), Value::Null);
             let made = self.section(section);
             self.found.insert(name.into(), made);
@@ -106,7 +105,7 @@ impl Definitions {
                 json!({ "type": "array", "items": { "type": ["string", "integer"] } }),
             ]),
             Shape::Setting(form) => value(form),
-            // Beside a reference, other words are taken apart by some editors: `allOf` keeps both.
+            // Some editors drop keywords beside a `$ref`: `allOf` keeps both.
             Shape::Table(section, []) => json!({ "allOf": [self.reference(section)] }),
             Shape::Table(section, words) => {
                 any_of(&[json!({ "enum": words }), self.reference(section)])
@@ -127,12 +126,12 @@ fn any_of(choices: &[Value]) -> Value {
     json!({ "anyOf": choices })
 }
 
-/// A default, which is written as TOML, as JSON.
+/// A TOML default as JSON.
 fn json_of(toml: &str) -> Option<Value> {
     serde_json::from_str(toml).ok()
 }
 
-/// The quantities that many keys refer to.
+/// Quantities shared by many keys.
 const QUANTITIES: &[(&str, Form)] = &[
     ("bytes_value", Form::Bytes),
     ("rate_value", Form::Rate),
@@ -141,7 +140,7 @@ const QUANTITIES: &[(&str, Form)] = &[
     ("time_value", Form::Span),
 ];
 
-/// A value of a setting.
+/// Schema of a setting's value.
 fn value(form: Form) -> Value {
     if let Some((name, _)) = QUANTITIES.iter().find(|(_, known)| *known == form) {
         return json!({ "$ref": format!("#/$defs/{name}") });
@@ -196,7 +195,7 @@ const BYTES: &str = "[GMKk]?B|[GMK]iB";
 
 fn include() -> Value {
     json!({
-        "description": "Files beside this one that it is laid over: a name, or a list of names.",
+        "description": "Base files, relative to this one: a name, or a list of names.",
         "type": ["string", "array"],
         "items": { "type": "string" },
     })
@@ -205,7 +204,9 @@ fn include() -> Value {
 fn figure() -> Value {
     json!({
         "type": "object",
-        "description": "What a paper claims about the figure that the scenario reproduces. It changes no run; `tidegate reproduce` judges it, and `tidegate check` reports what is wrong with it.",
+        "description": "A paper's claims about the figure that the scenario reproduces. They \
+            change no run: `tidegate reproduce` judges them, and `tidegate check` reports mistakes \
+            in them.",
     })
 }
 
@@ -233,9 +234,9 @@ fn sweep() -> Value {
     })
 }
 
-const SWEEP: &str = "What is varied: a key such as \"traffic.0.load\" with a list of values or a \
-    range { from, to, step }; or any name with a list of tables, each of which sets several keys and \
-    may have a label.";
+const SWEEP: &str = "Parameters to vary: a key such as \"traffic.0.load\" with a list of values or \
+    a range { from, to, step }; or any name with a list of tables, each of which sets several keys \
+    and may have a label.";
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,6 +1,4 @@
-//! The schema agrees with its checked-in copy, is made of known words, and fits the scenarios.
-
-use std::path::Path;
+//! The schema agrees with its committed copy, uses known keywords, and accepts the scenarios.
 
 use regex_lite::Regex;
 use serde_json::Value;
@@ -8,31 +6,12 @@ use serde_json::Value;
 use super::*;
 use crate::Scenario;
 
-/// Set it to write the generated pages instead of comparing them.
-const WRITE: &str = "TIDEGATE_WRITE_REFERENCE";
-
-/// Compares a generated page with the one under `docs/reference`.
-pub(crate) fn agrees_with_the_page(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
-    if std::env::var_os(WRITE).is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let page = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        page == text,
-        "docs/reference/{name} is out of date: run {WRITE}=1 cargo test -p tidegate-scenario --lib"
-    );
-}
-
 #[test]
 fn the_schema_is_up_to_date() {
-    agrees_with_the_page("scenario.schema.json", &schema());
+    tidegate_harness::golden::check("docs/reference/scenario.schema.json", &schema());
 }
 
-/// What is wrong with `value`, if anything, by those words of JSON Schema that ours uses. Any other
-/// word is wrong too.
+/// Checks `value` by the keywords of JSON Schema that ours uses. Any other keyword is an error too.
 fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), String> {
     let words = schema.as_object().ok_or_else(|| format!("{schema} is no schema"))?;
     for (word, rule) in words {

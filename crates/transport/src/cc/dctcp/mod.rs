@@ -70,8 +70,8 @@ choices! {
         Alpha = "alpha",
         /// Half of the flight.
         Half = "half",
-        /// Half of the window as it was before the last echo, if the window of data of a cut is not
-        /// over (FreeBSD).
+        /// Half of the window before the last echo, if the window of data of a cut is not over
+        /// (FreeBSD).
         HalfBeforeMark = "half-before-mark",
         /// Half of the window (ns-2, Linux since 5.1).
         HalfWindow = "half-window",

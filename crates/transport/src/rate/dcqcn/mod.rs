@@ -136,24 +136,24 @@ settings! {
         pub stage_rule: StageRule = StageRule::Above,
         /// Added to the target in additive increase (`R_AI`, section 3.1: 40 Mb/s).
         pub additive_increase: Rate = MBPS_40,
-        /// Added to the target in hyper increase (`R_HAI`). The paper gives none; that of RDMA3,
-        /// by the same authors, is 200 Mb/s.
+        /// Added to the target in hyper increase (`R_HAI`). The paper gives none; RDMA3, by the
+        /// same authors, uses 200 Mb/s.
         pub hyper_increase: Rate = MBPS_200,
-        /// The rate never falls below. The paper gives none; that of RDMA3 is 100 Mb/s.
+        /// Minimum rate. The paper gives none; RDMA3 uses 100 Mb/s.
         pub min_rate: Rate = MBPS_100,
         /// Payload of a full packet, bytes (section 5.2: 1 KB).
         pub payload: u32 = 1_000,
         /// Bytes of headers around the payload, for pacing and the byte counter. RoCEv2: Ethernet
         /// 18, IPv4 20, UDP 8, BTH 12, ICRC 4.
         pub overhead: u32 = 62,
-        /// Acknowledge every so many packets, and always the last one written.
+        /// Acknowledge once per this many packets, and always the last one written.
         pub ack_every: u32 = 1,
-        /// Repeat the report of a packet that is still missing after this time (both simulators:
+        /// Repeat the NACK of a packet that is still missing after this time (both simulators:
         /// 500 µs), or `none` to report each gap once.
         pub nack_interval: Option<Span> = Some(Span::from_us(500)),
-        /// Go back to the oldest unacknowledged packet after this time without progress. Nobody
-        /// publishes one, as the network is taken to be lossless; 4 ms is longer than any queue
-        /// of the published fabrics.
+        /// Go back to the oldest unacknowledged packet after this time without progress. No paper
+        /// gives one, since the network is assumed lossless; 4 ms is longer than any queue of the
+        /// published fabrics.
         pub retransmit_timeout: Span = Span::from_ms(4),
     }
 }
