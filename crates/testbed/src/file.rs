@@ -103,12 +103,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
         let cases = [
-            (
-                "marking = { kind = \"tcm\" }",
-                "unknown kind `tcm`",
-                (2, 20),
-                "did you mean `tcn`?",
-            ),
+            ("marking = { kind = \"tcm\" }", "unknown kind `tcm`", (2, 20), "did you mean `tcn`?"),
             (
                 "marking = \"tcn\"",
                 "this is text, and should be a table",

@@ -1,7 +1,6 @@
-//! Follows the guide's pages about adding a scheme, a congestion control and a topology on a copy
-//! of the repository: creates their files, inserts their lines, runs their tests, and finds the
-//! results in the program: listed, explained, run in a scenario, and the scheme read for a live
-//! switch.
+//! Follows the guide's pages about additions on a copy of the repository: creates their files,
+//! inserts their lines, runs their tests, and finds the results in the program: listed, explained,
+//! run in a scenario, and the scheme read for a live switch.
 
 #![expect(clippy::unwrap_used, reason = "a failing step fails the test")]
 
@@ -13,10 +12,11 @@ use std::process::Command;
 const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
 
 /// Pages that are followed, all on one copy, so that it is built once.
-const PAGES: [&str; 3] = ["add-a-scheme.md", "add-a-congestion-control.md", "add-a-topology.md"];
+const PAGES: [&str; 4] =
+    ["add-a-scheme.md", "add-a-congestion-control.md", "add-a-topology.md", "add-a-workload.md"];
 
 #[test]
-fn a_scheme_a_congestion_control_and_a_topology_can_be_added_as_the_guide_says() {
+fn additions_work_as_the_guide_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = root.join("docs/guide");
     let pages = PAGES.map(|page| fs::read_to_string(guide.join(page)).unwrap());

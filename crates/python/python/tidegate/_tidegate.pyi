@@ -15,8 +15,20 @@ _Size = Union[int, str]
 """Bytes, or a text such as "1500B"."""
 _Codepoint = Literal["not-ect", "ect0", "ect1", "ce"]
 _Scheme = Literal[
-    "bcc", "codel", "diff-ecn", "ecn-sharp", "ideal-red", "ideal-share", "mq-ecn", "none", "per-flow-tcn",
-    "pool-red", "port-red", "queue-red", "rate-red", "tcn",
+    "bcc",
+    "codel",
+    "diff-ecn",
+    "ecn-sharp",
+    "ideal-red",
+    "ideal-share",
+    "mq-ecn",
+    "none",
+    "per-flow-tcn",
+    "pool-red",
+    "port-red",
+    "queue-red",
+    "rate-red",
+    "tcn",
 ]
 
 class Error(ValueError):

@@ -157,11 +157,25 @@ const INTRODUCTION: &str = include_str!("reference/introduction.md");
 
 #[cfg(test)]
 mod tests {
+    use tidegate_dataplane::mark;
+    use tidegate_harness::golden;
+
     use super::*;
 
     #[test]
     fn the_reference_is_up_to_date() {
-        tidegate_harness::golden::check("docs/reference/scenario.md", &reference());
+        golden::check("docs/reference/scenario.md", &reference());
+    }
+
+    #[test]
+    fn the_python_package_has_a_type_of_all_schemes() {
+        const FILE: &str = "crates/python/python/tidegate/_tidegate.pyi";
+        let stub = std::fs::read_to_string(golden::path(FILE)).unwrap();
+        let (before, rest) = stub.split_once("_Scheme = Literal[\n").unwrap();
+        let (_, after) = rest.split_once("]\n").unwrap();
+        let names = mark::Config::NAMES.iter().map(|name| format!("    \"{name}\",\n"));
+        let names: String = names.collect();
+        golden::check(FILE, &format!("{before}_Scheme = Literal[\n{names}]\n{after}"));
     }
 
     #[test]

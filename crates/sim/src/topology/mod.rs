@@ -5,12 +5,6 @@
 //! be used. Hosts are numbered in the order of their switches, and cables in the order of the
 //! nodes, so that equal-cost paths have the same order at every switch of a kind.
 
-pub mod dumbbell;
-pub mod fat_tree;
-pub mod leaf_spine;
-pub mod parking_lot;
-pub mod star;
-
 use std::ops::RangeInclusive;
 
 use tidegate_units::{ConfigError, Rate, Span, catalogue};
@@ -35,10 +29,12 @@ pub struct Extent {
     pub field: &'static str,
 }
 
-/// Declares the enum of all topologies. A topology's module has its `Config` with the methods
-/// `build` and `extent`.
+/// Declares the modules of all topologies and the enum of their settings. A module holds a `Config`
+/// with the methods `build` and `extent`.
 macro_rules! topologies {
     ($($variant:ident($module:ident),)*) => {
+        $(pub mod $module;)*
+
         catalogue! {
             /// Settings of any topology.
             pub enum Config {

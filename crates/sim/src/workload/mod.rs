@@ -30,17 +30,12 @@
 //! assert!(flows.is_sorted_by_key(|flow| flow.start));
 //! ```
 
-pub mod arrivals;
-pub mod burst;
 mod draw;
 mod exact;
 mod hosts;
 mod list;
 mod load;
-pub mod long_lived;
-pub mod messages;
 mod pattern;
-pub mod poisson;
 pub mod probe;
 mod published;
 mod service;
@@ -89,11 +84,13 @@ pub struct Extent {
     pub field: &'static str,
 }
 
-/// Declares the enum of all sources from one list. A source's module has its `Config` with the
-/// methods `flows` and `extent`. [`Published::NAMES`] are further names, for parameter sets of
-/// `poisson`.
+/// Declares the modules of all sources and the enum of their settings. A module holds a `Config`
+/// with the methods `flows` and `extent`. [`Published::NAMES`] are further names, for parameter
+/// sets of `poisson`.
 macro_rules! sources {
     ($($variant:ident($module:ident),)*) => {
+        $(pub mod $module;)*
+
         catalogue! {
             /// A source of flows.
             pub enum Source {

@@ -3,15 +3,28 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use tidegate_dataplane::{mark, sched};
+use tidegate_units::{Catalogue, Entry};
 use unicode_width::UnicodeWidthStr;
 
 use crate::program::{Room, Said, TINY};
 
 #[test]
 fn list_shows_the_names_of_a_kind() {
+    let lines = |entries: Vec<Entry>| {
+        let width = entries.iter().map(|entry| entry.about.name.len()).max().unwrap();
+        let line =
+            |entry: Entry| format!("  {:width$}  {}\n", entry.about.name, entry.about.summary);
+        entries.into_iter().map(line).collect::<String>()
+    };
     let room = Room::new("list");
-    room.run("list schemes").is("list-schemes");
-    room.run("list schedulers --quiet").is("list-schedulers");
+    let schemes = room.run("list schemes");
+    schemes.ended(0);
+    assert_eq!(schemes.stdout, lines(mark::Config::entries()));
+    assert_eq!(schemes.stderr, "\n`tidegate explain NAME` describes each.\n");
+    let schedulers = room.run("list schedulers --quiet");
+    assert_eq!(schedulers.stdout, lines(sched::Config::entries()));
+    assert_eq!(schedulers.stderr, "");
 }
 
 #[test]
