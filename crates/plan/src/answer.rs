@@ -1,4 +1,4 @@
-//! The answer in words and tables, for the screen and for the page.
+//! The plan in words and tables, for the screen and for the page.
 
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
@@ -7,6 +7,7 @@ use tidegate_units::{Rate, Ratio};
 
 use crate::current::{Current, CurrentRow, Finding};
 use crate::dialect::{Configuration, Dialect, Scheme, Support};
+use crate::evidence::measured::Change;
 use crate::formula::{headroom, limit, throughput};
 use crate::judge::{Judgement, Severity, judge, range};
 use crate::marking::{Marking, bytes, span, time};
@@ -14,13 +15,13 @@ use crate::network::{Network, Queue, Reservation, Role, Transport};
 use crate::plan::{Plan, Row};
 use crate::printed::{self, Printed};
 
-/// The parts that the screen shows; the page has all.
+/// Parts on the screen; the page has all.
 pub const ON_SCREEN: [&str; 5] = ["verdict", "answer", "why", "schemes", "today"];
 
-/// What the names of parts with what others print begin with, which the screen shows on request.
+/// Prefix of the ids of parts with others' printed settings, which the screen shows on request.
 pub const OTHERS: &str = "others";
 
-/// The answer, with what is set today if that is known.
+/// The plan, with the current settings if they are given.
 pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
     let network = plan.network;
     let mut parts = Vec::new();
@@ -44,14 +45,14 @@ pub fn configuration(dialect: Dialect, configuration: &Configuration) -> Part {
     Part {
         id: "configuration".into(),
         title: format!("Configuration for {}", dialect.title()),
-        intro: "What rounding changed, and what to check:".into(),
+        intro: "Rounded values, and points to check:".into(),
         lines,
         text: configuration.text.clone(),
         ..Part::default()
     }
 }
 
-/// A rounded value in a line.
+/// A rounded value, in a line.
 pub fn change(change: &crate::dialect::Change) -> String {
     format!("{}: {} became {} ({})", change.what, change.asked, change.emitted, change.why)
 }
@@ -115,9 +116,9 @@ fn answer(plan: &Plan<'_>) -> Part {
         None => String::new(),
     };
     let intro = format!(
-        "adds: the wait at the threshold; all busy: if the queue gets its share only; keeps: of the \
-         throughput ({}, and a model); marks first: at how many congested ports marks come before drops \
-         ({}){pauses}.",
+        "adds: queueing delay at the threshold; all busy: the same with every queue backlogged; keeps: \
+         share of full throughput ({}, and a model); marks first: number of congested ports up to which \
+         marks come before drops ({}){pauses}.",
         throughput::SECTION,
         limit::DROPS,
     );
@@ -159,7 +160,7 @@ fn ports_of(network: &Network, speed: Rate) -> String {
     format!("{} {}", short_speed(speed), names.join("+"))
 }
 
-/// What a marking adds, keeps and precedes.
+/// Cells for the delay, the throughput and the ports with marks first.
 fn meaning(judgement: &Judgement) -> [String; 4] {
     let is_step =
         judgement.longest.as_ps() - judgement.delay.as_ps() <= judgement.delay.as_ps() / 50;
@@ -170,7 +171,7 @@ fn meaning(judgement: &Judgement) -> [String; 4] {
     };
     [
         adds,
-        judgement.shared.map_or_else(|| "served first".to_owned(), time),
+        judgement.shared.map_or_else(|| "strict".to_owned(), time),
         judgement.kept.map_or_else(|| "-".to_owned(), range),
         match (judgement.congested, judgement.ports) {
             (0, _) => "never".to_owned(),
@@ -227,7 +228,7 @@ fn why(plan: &Plan<'_>) -> Part {
     Part { id: "why".into(), title: "Why".into(), lines, ..Part::default() }
 }
 
-/// Where the headroom comes from: the switch as it is, a platform's table or the formula.
+/// Source of the headroom: the running switch, a platform's table or the formula.
 fn headroom_source(plan: &Plan<'_>) -> String {
     let switch = &plan.network.switch;
     if switch.reservation != Reservation::default() {
@@ -255,13 +256,13 @@ fn headroom_source(plan: &Plan<'_>) -> String {
     }
 }
 
-/// What a network with lossless queues needs beside thresholds.
+/// Reminders for a network with lossless queues.
 fn beside_lossless(plan: &Plan<'_>) -> Vec<String> {
     let network = plan.network;
     let mut lines = Vec::new();
     if network.lossless().next().is_some() {
         lines.push(
-            "PFC needs a watchdog at every port: a host that pauses for ever stops its neighbours \
+            "PFC needs a watchdog at every port: a host that never stops pausing blocks its neighbours \
              (SONiC: pfcwd start_default)"
                 .to_owned(),
         );
@@ -274,14 +275,14 @@ fn beside_lossless(plan: &Plan<'_>) -> Vec<String> {
             |queue| format!(", such as queue {} here", queue.id),
         );
         lines.push(format!(
-            "DCQCN works at the hosts: switch it on at both NICs (rate reduction where data leaves, CNPs \
-             where it arrives), and give CNPs (usually DSCP 48) a strict queue that is not marked{queue}"
+            "DCQCN runs on the hosts: enable it on both NICs (rate reduction at the sender, CNPs at the \
+             receiver), and give CNPs (usually DSCP 48) a strict queue without marking{queue}"
         ));
     }
     lines
 }
 
-/// What happens to packets that are not ECN-capable in marked queues.
+/// Treatment of packets that are not ECN-capable in marked queues.
 fn not_ecn(plan: &Plan<'_>) -> Vec<String> {
     let marked = plan.rows.iter().filter(|row| row.marking != Marking::Off);
     let mut queues: Vec<u8> =
@@ -295,7 +296,7 @@ fn not_ecn(plan: &Plan<'_>) -> Vec<String> {
     queues.into_iter().map(line).collect()
 }
 
-/// How many ports can start all at once, where that is not all of them.
+/// Number of ports that can be in slow start at once, where the buffer does not absorb all of them.
 fn bursts(plan: &Plan<'_>) -> Vec<String> {
     let lossy = plan.rows.iter().filter(|row| !row.queue.lossless && row.marking != Marking::Off);
     let mut lines: Vec<String> = Vec::new();
@@ -314,7 +315,7 @@ fn bursts(plan: &Plan<'_>) -> Vec<String> {
     lines
 }
 
-/// A speed in as few letters as it takes.
+/// A speed in few letters.
 fn short_speed(speed: Rate) -> String {
     speed.to_string().replace("bps", "")
 }
@@ -363,7 +364,7 @@ fn supported(os: Dialect, scheme: Scheme) -> String {
     }
 }
 
-/// Who has a scheme.
+/// Dialects that have a scheme.
 fn owners(scheme: Scheme) -> String {
     let has = |os: &Dialect| !matches!(os.support(scheme), Support::No(_));
     let names: Vec<String> = Dialect::ALL
@@ -421,7 +422,7 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
     }
 }
 
-/// Faults, notes and what was not checked, below the table of thresholds.
+/// Faults, notes and unchecked settings, below the table of thresholds.
 fn remarks(current: &Current) -> Vec<String> {
     let mut lines: Vec<String> = current.findings.iter().map(Finding::line).collect();
     lines.extend(current.notes.iter().map(|note| format!("note: {note}")));
@@ -431,7 +432,7 @@ fn remarks(current: &Current) -> Vec<String> {
     lines
 }
 
-/// What others print for the same ports, judged on this network: once for each transport.
+/// Others' printed settings for the same ports, judged on this network: once for each transport.
 fn others(plan: &Plan<'_>) -> Vec<Part> {
     let mut seen: Vec<Transport> = Vec::new();
     let mut parts = Vec::new();
@@ -474,10 +475,10 @@ fn others_of(network: &Network, queue: &Queue, marked: &[&Row<'_>]) -> Part {
     }
     Part {
         id: format!("{OTHERS}-{}", queue.id),
-        title: format!("What others print, on this network (queue {})", queue.id),
+        title: format!("Printed settings of others, on this network (queue {})", queue.id),
         intro: format!(
             "Settings that vendors and publications print, judged for {} with {} on this network's buffer \
-             and round trips. None of them knows either.",
+             and round trips. None of the sources knows either.",
             queue_name(queue),
             queue.transport.name()
         ),
@@ -519,7 +520,7 @@ fn chart(speed: Rate, points: &[(String, Marking)]) -> Chart {
     }
 }
 
-/// The answer as JSON: sizes in bytes, times in nanoseconds, rates in bits per second.
+/// The plan as JSON: sizes in bytes, times in nanoseconds, rates in bits per second.
 pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
     let network = plan.network;
     let pool = network.pool();
@@ -619,6 +620,13 @@ fn marked(queue: &Queue, speed: Rate, marking: &Marking, judgement: &Judgement) 
         .iter()
         .map(|risk| json!({ "severity": risk.severity.name(), "text": risk.text }))
         .collect();
+    let change = |change: Change| {
+        let [ratio, low, high] = [change.ratio, change.low, change.high].map(share);
+        json!({ "ratio": ratio, "low": low, "high": high })
+    };
+    let cost = judgement.cost.map(
+        |cost| json!({ "small_p99": change(cost.tail), "throughput": change(cost.throughput) }),
+    );
     json!({
         "queue": queue.id,
         "name": queue.name,
@@ -629,6 +637,7 @@ fn marked(queue: &Queue, speed: Rate, marking: &Marking, judgement: &Judgement) 
         "longest_ns": judgement.longest.as_ns(),
         "all_busy_ns": judgement.shared.map(tidegate_units::Span::as_ns),
         "throughput": judgement.kept.map(|kept| [share(kept.least), share(kept.most)]),
+        "cost_against_formula": cost,
         "ports": judgement.ports,
         "marks_first_ports": judgement.congested,
         "without_loss_ports": judgement.without_loss,

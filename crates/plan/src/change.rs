@@ -1,6 +1,6 @@
-//! What would have to change on a network on which no threshold works.
+//! Changes that would help a network on which no threshold works.
 //!
-//! Each change is tried: the network with the printed value is planned again, and works.
+//! Each change is verified: the network with the printed value is planned again and works.
 
 use tidegate_units::{Bytes, Span};
 
@@ -10,7 +10,7 @@ use crate::marking::{Marking, Ramp, bytes, time};
 use crate::network::Network;
 use crate::plan::{Row, rows};
 
-/// What would have to change, each way alone; nothing if a threshold works for every queue.
+/// Changes of which each alone is enough; none if a threshold works for every queue.
 pub(crate) fn changes(network: &Network, planned: &[Row<'_>]) -> Vec<String> {
     let broken = planned.iter().filter(|row| !row.works());
     let length = |row: &Row<'_>| match row.marking {
@@ -61,7 +61,7 @@ fn works(network: &Network, change: impl FnOnce(&mut Network)) -> bool {
     rows(&changed).iter().all(Row::works)
 }
 
-/// The smallest power of two for `α` that is enough.
+/// Smallest power of two for `α` that is enough.
 fn least_alpha(network: &Network) -> Option<String> {
     let powers = (-8..=7).map(crate::dialect::alpha_of_exponent);
     let mut greater = powers.filter(|&alpha| alpha > network.switch.alpha);
@@ -69,7 +69,7 @@ fn least_alpha(network: &Network) -> Option<String> {
     enough.map(|alpha| alpha.to_string())
 }
 
-/// The smallest memory that is enough, rounded up to three digits.
+/// Smallest memory that is enough, rounded up to three digits.
 fn least_buffer(network: &Network) -> Option<Bytes> {
     let enough = |size| works(network, |changed| changed.switch.buffer = Bytes(size));
     let (mut low, mut high) = (network.switch.buffer.0, network.switch.buffer.0.max(1));
@@ -88,7 +88,7 @@ fn least_buffer(network: &Network) -> Option<Bytes> {
     Some(Bytes(high.div_ceil(unit).saturating_mul(unit)))
 }
 
-/// The longest round trip, of all or of nine in ten, that is short enough, rounded down to three
+/// Longest 90th percentile of the round-trip time that is short enough, rounded down to three
 /// digits.
 fn longest_rtt(network: &Network) -> Option<Span> {
     let enough = |ps| {
@@ -115,7 +115,7 @@ fn longest_rtt(network: &Network) -> Option<Span> {
     Some(Span::from_ps(low / unit * unit))
 }
 
-/// What the third digit of a number counts.
+/// Unit of the third digit of a number.
 fn third_digit(number: u64) -> u64 {
     10_u64.pow(number.max(1).ilog10().saturating_sub(2))
 }

@@ -1,5 +1,5 @@
-//! What a marking means for a queue: the delay it adds, the throughput it keeps, and whether marks
-//! come before drops and pauses.
+//! Consequences of a marking threshold: added delay, kept throughput, and whether marks come before
+//! drops and pauses.
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
@@ -11,53 +11,52 @@ use crate::plan;
 
 pub use throughput::Kept;
 
-/// What a marking means for a queue at ports of one speed.
+/// Consequences of a threshold for a queue at ports of one speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// The wait behind a queue at which marks begin, if the queue has the port for itself.
+    /// Queueing delay at which marks begin, if the queue has the port for itself.
     pub delay: Span,
-    /// The wait at which every packet is marked, if the queue has the port for itself.
+    /// Queueing delay at which every packet is marked, if the queue has the port for itself.
     pub longest: Span,
-    /// The same if all queues of the port are busy, and this one gets its share; `None` if it is
-    /// served first, and then waits no longer.
+    /// The same with every queue of the port backlogged, when this one gets its share; `None` for
+    /// strict priority, which adds no further delay.
     pub shared: Option<Span>,
-    /// The throughput that is kept; `None` if it does not follow from a threshold.
+    /// Share of full throughput; `None` if it does not follow from a threshold.
     pub kept: Option<Kept>,
-    /// Cost of such a threshold at a busy port, as simulated; `None` if the transport ignores
-    /// marks.
+    /// Simulated cost of the threshold at a busy port; `None` if the transport ignores marks.
     pub cost: Option<Cost>,
-    /// How many ports of this speed share the buffer.
+    /// Number of ports of this speed that share the buffer.
     pub ports: u32,
-    /// How many of them can be congested at once with marks before what they are to prevent.
+    /// Number of ports that can be congested at once while marks still come before drops or pauses.
     pub congested: u32,
-    /// How many of them can start as fast as slow start allows and lose nothing (BCC §4.3).
+    /// Number of ports that can be in slow start at once without loss (BCC §4.3).
     pub without_loss: u32,
-    /// What is wrong with it, worst first, each in a line.
+    /// Faults, worst first, a line each.
     pub risks: Vec<Risk>,
 }
 
-/// What is wrong with a marking.
+/// Fault of a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Risk {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What happens, in a line.
+    /// Effect, in a line.
     pub text: String,
 }
 
-/// How bad something is.
+/// Severity of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Marking does not do its work.
+    /// Marking or PFC does not work.
     Broken,
-    /// It costs delay or throughput.
+    /// Delay or throughput suffers.
     Costly,
-    /// Worth knowing.
+    /// Information only.
     Note,
 }
 
 impl Severity {
-    /// The word for it.
+    /// Name in the output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Broken => "broken",
@@ -67,19 +66,19 @@ impl Severity {
     }
 }
 
-/// The memory that is left to queues when lossless classes have their headroom.
+/// Memory left to queues after the headroom of lossless classes.
 pub fn shared_memory(network: &Network) -> Bytes {
     let pool = network.pool();
     Bytes(pool.size.0.saturating_sub(headroom_of_pool(network).0))
 }
 
-/// What the lossless classes of all ports of a pool need as headroom.
+/// Headroom of all lossless classes and ports of a pool.
 pub fn headroom_of_pool(network: &Network) -> Bytes {
     let all = network.headroom_of_switch().0;
     Bytes(all.div_ceil(u64::from(network.switch.parts)))
 }
 
-/// What `marking` means for a queue at ports of this speed.
+/// Judges `marking` for a queue at ports of this speed.
 pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -> Judgement {
     let ramp = match *marking {
         Marking::Length(ramp) => ramp,
@@ -89,7 +88,7 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
     let delay = wait(speed, ramp.min);
     let longest = wait(speed, ramp.max);
     let shared = match (marking, queue.weight) {
-        // A time stays the same whatever the share.
+        // A sojourn time does not depend on the share.
         (Marking::Sojourn(span), _) => Some(*span),
         (_, Some(weight)) if weight > 0 => Some(stretched(longest, weight)),
         _ => None,
@@ -118,7 +117,7 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
     judgement
 }
 
-/// A queue that is not marked: it grows until packets are dropped.
+/// Judges an unmarked queue, which grows until packets are dropped.
 fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
     let buffer = shared_memory(network);
     let most = limit::of_queue(buffer, network.switch.alpha, 1);
@@ -150,8 +149,8 @@ fn congested(network: &Network, queue: &Queue, length: Bytes) -> u32 {
     congested_with(network, queue, length, buffer, network.switch.alpha)
 }
 
-/// At how many congested ports a queue reaches a length before drops or pauses, with this shared
-/// memory and `α`.
+/// Number of congested ports at which a queue still reaches a length before drops or pauses, with
+/// this shared memory and `α`.
 pub(crate) fn congested_with(
     network: &Network,
     queue: &Queue,
@@ -255,19 +254,19 @@ fn risks(
     risks
 }
 
-/// What marks are to come before.
+/// Event that marks should precede.
 const fn event(queue: &Queue) -> &'static str {
     if queue.lossless { "pauses" } else { "drops" }
 }
 
-/// How many ports can be congested with marks first if the queue is set to the formula.
+/// Number of ports that can be congested with marks first if the queue is set to the formula.
 fn first_by_formula(network: &Network, queue: &Queue, speed: Rate) -> u32 {
     let ramp = plan::ramp(network, queue, speed);
     let congested = ramp.map_or(0, |ramp| congested(network, queue, ramp.min));
     congested.min(network.ports_of(speed))
 }
 
-/// Why a ramp makes queues long.
+/// Reason why a ramp makes queues long.
 fn cause(network: &Network, ramp: &Ramp, judgement: &Judgement) -> String {
     let rounds = judgement.delay.as_ps() / network.rtt.p90.as_ps().max(1);
     if rounds >= LATE {
@@ -277,10 +276,10 @@ fn cause(network: &Network, ramp: &Ramp, judgement: &Judgement) -> String {
     marks(ramp)
 }
 
-/// So many round trips before the first mark are worth a word.
+/// Round trips before the first mark from which the text names the delay.
 const LATE: u64 = 3;
 
-/// Where a ramp marks.
+/// Marking of a ramp, in words.
 fn marks(ramp: &Ramp) -> String {
     if ramp.acts_as_step() {
         return format!("marks all above {}", bytes(ramp.min));
@@ -294,21 +293,21 @@ fn factor(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1} times") } else { format!("{ratio:.0} times") }
 }
 
-/// A range of throughput, no finer than it is known: `74-97%`.
+/// A range of throughput in whole percent: `74-97%`.
 pub fn range(kept: Kept) -> String {
     let percent = |share: f64| format!("{:.0}", (share * 100.0).min(100.0));
     let (least, most) = (percent(kept.least), percent(kept.most));
     if least == most { format!("{most}%") } else { format!("{least}-{most}%") }
 }
 
-/// How long a queue of this length takes to send, rounded up.
+/// Time to drain a queue of this length, rounded up.
 pub(crate) fn wait(speed: Rate, length: Bytes) -> Span {
     let ps = u128::from(length.0) * 8 * 1_000_000_000_000;
     let ps = ps.div_ceil(u128::from(speed.as_bps()));
     Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }
 
-/// A wait with a share in percent instead of the whole port.
+/// A delay with a share of the port, in percent, instead of the whole port.
 fn stretched(span: Span, weight: u32) -> Span {
     Span::from_ps(span.as_ps().saturating_mul(100) / u64::from(weight.max(1)))
 }

@@ -1,45 +1,45 @@
-//! What a queue is marked at, whoever says so.
+//! Marking thresholds of a queue.
 
 use std::fmt::{self, Display, Formatter};
 
 use tidegate_results::format::Prefix;
 use tidegate_units::{Bytes, Ratio, Span};
 
-/// What a queue is marked at.
+/// Marking threshold of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking {
-    /// By its length.
+    /// On the queue length.
     Length(Ramp),
-    /// Not at all.
+    /// No marking.
     Off,
-    /// By the time that packets waited.
+    /// On the sojourn time of packets.
     Sojourn(Span),
 }
 
-/// No mark below `min`, every packet above `max`, and a probability that rises to `probability` in
-/// between. Equal ends are a step.
+/// Ramp of the marking probability: 0 up to `min`, 1 above `max`, and a linear rise to
+/// `probability` in between. Equal ends are a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ramp {
-    /// No mark at or below.
+    /// Length at and below which no packet is marked.
     pub min: Bytes,
-    /// All are marked above; not below `min`.
+    /// Length above which every packet is marked; not below `min`.
     pub max: Bytes,
-    /// What is reached at `max`, at most 1.
+    /// Probability at `max`, at most 1.
     pub probability: Ratio,
 }
 
 impl Ramp {
-    /// Every packet above `at`, and none below.
+    /// Step: every packet above `at`, and none below.
     pub const fn step(at: Bytes) -> Self {
         Self { min: at, max: at, probability: Ratio::ONE }
     }
 
-    /// Whether it marks all or nothing.
+    /// Whether the ramp is a step.
     pub fn is_step(self) -> bool {
         self.min == self.max
     }
 
-    /// Whether it is as good as a step: some switches want the two thresholds to differ.
+    /// Whether the ramp acts as a step: some switches require two different thresholds.
     pub fn acts_as_step(self) -> bool {
         self.max.0 - self.min.0 <= self.min.0 / 50
     }
@@ -75,7 +75,7 @@ pub fn time(span: Span) -> String {
     scaled(value, 1e12, "s")
 }
 
-/// From one quantity to another, with the unit once if it is the same: `100-400 KB`.
+/// Range of two quantities, with the unit once if it is the same: `100-400 KB`.
 pub fn span(from: &str, to: &str) -> String {
     match (from.split_once(' '), to.split_once(' ')) {
         (Some((from, unit)), Some((_, same))) if unit == same => format!("{from}-{to}"),
@@ -89,7 +89,7 @@ pub fn percent(ratio: Ratio) -> String {
     format!("{}%", digits(value))
 }
 
-/// A value of which `base` are one `unit`, with the prefix that reports have for it.
+/// A value in `unit`, of which `base` make one, with the prefix that reports use.
 fn scaled(value: f64, base: f64, unit: &'static str) -> String {
     let prefix = Prefix::of(unit, value / base);
     // Whole: a product of powers of ten is off by less than a bit.

@@ -1,5 +1,4 @@
-//! The answer for a network: what each queue should be marked at, by which formula, and what that
-//! means.
+//! The plan of a network: the marking threshold of each queue, its formula and its consequences.
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
@@ -11,67 +10,67 @@ use crate::judge::{self, Judgement, judge};
 use crate::marking::{Marking, Ramp, bytes, time};
 use crate::network::{Network, Queue, Transport};
 
-/// The answer for a network.
+/// Plan of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// What was asked.
+    /// The network.
     pub network: &'a Network,
     /// One row for each queue and speed, in the order of queues, slow ports first.
     pub rows: Vec<Row<'a>>,
-    /// What each scheme would be set to, whether or not the switch has it.
+    /// Setting of each scheme, whether or not the switch has it.
     pub schemes: Vec<Scheme>,
-    /// The room for lossless classes, if there are any.
+    /// PFC headroom, if a class is lossless.
     pub headroom: Option<Headroom>,
-    /// What would have to change, if no threshold works.
+    /// Changes to the network that would help, if no threshold works.
     pub changes: Vec<String>,
 }
 
-/// What one queue should be marked at, at ports of one speed.
+/// Threshold of one queue at ports of one speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<'a> {
     /// The queue.
     pub queue: &'a Queue,
     /// The speed.
     pub speed: Rate,
-    /// By length.
+    /// Threshold on the queue length.
     pub marking: Marking,
-    /// By time, where the switch can measure it (TCN); `None` without a `λ`.
+    /// Threshold on the sojourn time, for switches that measure it (TCN); `None` without a `λ`.
     pub sojourn: Option<Span>,
-    /// How it was computed, with its numbers.
+    /// Formula with its numbers.
     pub formula: String,
-    /// Where that is printed.
+    /// Source of the formula.
     pub section: &'static str,
-    /// What it means.
+    /// Consequences of the threshold.
     pub judgement: Judgement,
 }
 
 impl Row<'_> {
-    /// Whether marks come before drops or pauses at one congested port at least; a queue that is
-    /// not marked has none to come late.
+    /// Whether marks come before drops or pauses at one congested port at least; always true for an
+    /// unmarked queue.
     pub fn works(&self) -> bool {
         self.marking == Marking::Off || self.judgement.congested > 0
     }
 }
 
-/// What a scheme would be set to.
+/// Setting of a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// Its name.
+    /// Name of the scheme.
     pub name: &'static str,
-    /// Its parameters with their values.
+    /// Parameters with their values.
     pub setting: String,
-    /// Where that is printed.
+    /// Source of the formula.
     pub section: &'static str,
 }
 
-/// The room for lossless classes.
+/// PFC headroom of the lossless classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// For one port and class, by speed.
+    /// Headroom of one port and class, by speed.
     pub of_port: Vec<(Rate, Bytes)>,
-    /// For all of them.
+    /// Sum over ports and classes.
     pub all: Bytes,
-    /// What is left to share.
+    /// Memory left to share.
     pub left: Bytes,
 }
 
@@ -101,8 +100,8 @@ pub(crate) fn rows(network: &Network) -> Vec<Row<'_>> {
     network.queues.iter().flat_map(of_queue).collect()
 }
 
-/// The lengths that the formula gives a queue at ports of this speed; `None` if its transport
-/// ignores marks.
+/// Thresholds on the length by the formula, for a queue at ports of this speed; `None` if its
+/// transport ignores marks.
 pub(crate) fn ramp(network: &Network, queue: &Queue, speed: Rate) -> Option<Ramp> {
     match (queue.lambda, queue.transport) {
         (Some((lambda, _)), _) => {
@@ -187,7 +186,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         [(lambda, _)] => (format!("{} at all speeds", each(&tcn)), ecn_sharp(*lambda)),
         _ => (format!("{} at all speeds", each(&tcn)), each(&ecn_sharp)),
     };
-    // What is enough for the transport that needs most is enough for the pool.
+    // The transport with the greatest need decides for the pool.
     let bcc = match bcc::thresholds(network, greatest) {
         Ok(PoolThresholds { required, min, max, .. }) => {
             format!("pool {} to {}, 10%, B_R {}", bytes(min), bytes(max), bytes(required))
@@ -201,7 +200,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
     ]
 }
 
-/// Each `λ` with the numbers of the queues that have it.
+/// Each `λ` with the ids of the queues that have it.
 fn owners(network: &Network) -> Vec<(Ratio, Vec<u8>)> {
     let mut owners: Vec<(Ratio, Vec<u8>)> = Vec::new();
     for queue in &network.queues {
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_have_to_change_does_so() {
+    fn each_suggested_change_makes_a_threshold_work() {
         let small = network("buffer = \"200KB\", alpha = \"1/8\"", "");
         let plan = Plan::new(&small);
         let expected =
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_said_of_the_queues_that_it_is_for() {
+    fn a_sojourn_threshold_names_its_queues() {
         let of = |queues: &str| {
             let network = network("buffer = \"16MB\"", queues);
             Plan::new(&network).schemes[0].setting.clone()

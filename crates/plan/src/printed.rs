@@ -1,4 +1,4 @@
-//! Thresholds that vendors and publications print, to be judged on a network beside the formulas.
+//! Thresholds that vendors and publications print, judged on a network beside the formulas.
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
@@ -10,13 +10,13 @@ use crate::network::Network;
 /// A printed setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// Who prints it.
+    /// Vendor or publication.
     pub source: &'static str,
-    /// What it is at ports of the speed that was asked for.
+    /// Thresholds at ports of the given speed.
     pub ramp: Ramp,
 }
 
-/// What is printed for ports of a speed. Some sources print one value for all speeds, some scale
+/// Settings printed for ports of a speed. Some sources print one value for all speeds, some scale
 /// it, and some print a few speeds only.
 pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
     let mut all = vec![
@@ -43,7 +43,7 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
         }
         _ => {}
     }
-    // Fill levels are percent of what a queue may hold.
+    // Fill levels are percent of the queue's limit.
     let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0;
     let apstra = ramp(memory / 100 * 55, memory / 100 * 90, 100);
     all.push(printed("Juniper Apstra 6.1", apstra));
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hpcc_prints_for_dctcp_is_in_proportion_to_speed() {
+    fn the_threshold_of_hpcc_for_dctcp_scales_with_the_speed() {
         let text = "fabric = { host_ports = \"8x25Gbps\" }\nswitch = { buffer = \"16MB\" }\n\
                     rtt = { base = \"20us\" }\n";
         let network = Network::parse("a.toml", text).unwrap();

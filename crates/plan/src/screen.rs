@@ -3,10 +3,10 @@
 use tidegate_report::sheet::{Part, Row, Sheet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns between those of a table.
+/// Spaces between the columns of a table.
 const GAP: usize = 2;
 
-/// The sheet as text of so many columns: the parts that are named.
+/// The named parts of a sheet as text of `width` columns.
 pub fn screen(
     sheet: &Sheet,
     parts: &[&str],
@@ -39,7 +39,7 @@ fn title(out: &mut String, text: &str, width: usize, bold: impl Fn(&str) -> Stri
 }
 
 fn write_part(out: &mut String, part: &Part, width: usize) {
-    // What a list shows comes before it, what a table's columns mean after it.
+    // The introduction of a list comes before it; the legend of a table comes after it.
     if part.rows.is_empty() && !part.intro.is_empty() {
         wrapped(out, "  ", "  ", &part.intro, width);
     }
@@ -76,11 +76,11 @@ fn table(out: &mut String, part: &Part, width: usize) {
     }
 }
 
-/// The narrowest that a column is folded to.
+/// Least width that a column is folded to.
 const NARROWEST: usize = 8;
 
-/// Narrows the widest columns until a table fits, each with its gap before it. Says whether it
-/// does.
+/// Narrows the widest columns until a table fits, each with its gap before it. Returns whether it
+/// fits.
 fn fit(widths: &mut [usize], width: usize) -> bool {
     loop {
         let all: usize = widths.iter().map(|width| GAP + width).sum();
@@ -95,7 +95,7 @@ fn fit(widths: &mut [usize], width: usize) -> bool {
     }
 }
 
-/// A cell in lines of so many columns; a word that is longer is broken.
+/// A cell in lines of `width` columns; a longer word is broken.
 fn folded(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -153,25 +153,34 @@ fn cards(out: &mut String, part: &Part, width: usize) {
     }
 }
 
-/// Adds words in lines of so many columns.
+/// Adds words in lines of `width` columns. A line may also end after a wide letter, because East
+/// Asian text has no spaces.
 fn wrapped(out: &mut String, first: &str, others: &str, text: &str, width: usize) {
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in text.split(' ') {
-        if !is_empty && line.width() + 1 + word.width() > width {
-            out.push_str(&line);
-            out.push('\n');
-            others.clone_into(&mut line);
-            is_empty = true;
+        for (i, piece) in pieces(word).into_iter().enumerate() {
+            let gap = usize::from(i == 0 && !is_empty);
+            if !is_empty && line.width() + gap + piece.width() > width {
+                out.push_str(&line);
+                out.push('\n');
+                others.clone_into(&mut line);
+            } else {
+                line += &" ".repeat(gap);
+            }
+            line += piece;
+            is_empty = false;
         }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
     }
     out.push_str(&line);
     out.push('\n');
+}
+
+/// A word cut after each of its wide letters.
+fn pieces(word: &str) -> Vec<&str> {
+    let is_wide = |letter: char| letter.width() == Some(2);
+    let pieces: Vec<&str> = word.split_inclusive(is_wide).collect();
+    if pieces.is_empty() { vec![word] } else { pieces }
 }
 
 #[cfg(test)]
@@ -202,6 +211,17 @@ mod tests {
             assert!(text.contains("another of the kind") || width < 60);
         }
         assert!(!screen(&sheet, &[], 80, str::to_owned).contains("Part"));
+    }
+
+    #[test]
+    fn text_in_wide_letters_is_folded_between_letters() {
+        let title = "大規模ストレージネットワーク 100G";
+        let sheet = Sheet { title: title.into(), facts: Vec::new(), parts: Vec::new() };
+        let text = screen(&sheet, &[], 12, str::to_owned);
+        assert_eq!(text, "大規模ストレ\nージネットワ\nーク 100G\n");
+        // A break never adds or loses a letter.
+        let joined: String = text.lines().collect();
+        assert_eq!(joined, title);
     }
 
     #[test]

@@ -9,10 +9,10 @@ use super::{Current, Setting, add, speed_by_place};
 use crate::marking::{Marking, Ramp};
 use crate::network::Network;
 
-/// What queues of a profile or an interface are set to.
+/// Thresholds of the queues of a profile or an interface.
 type Queues = BTreeMap<u8, Marking>;
 
-/// An interface with what is said of it.
+/// Settings of an interface.
 #[derive(Default)]
 struct Interface {
     profile: Option<String>,
@@ -56,7 +56,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["tx-queue" | "uc-tx-queue", number] = words[..] {
-            let number = number.parse().map_err(|_| wrong("this is no queue".to_owned()))?;
+            let number = number.parse().map_err(|_| wrong("this is not a queue".to_owned()))?;
             queue = Some(number);
             continue;
         }
@@ -66,7 +66,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
                 reader.lines += 1;
                 reader.set(&block, queue, marking);
             }
-            (Some(_), None) => return Err(wrong("this line is of no queue".to_owned())),
+            (Some(_), None) => return Err(wrong("this line belongs to no queue".to_owned())),
             (None, _) => reader.of_interface(&block, &words),
         }
     }
@@ -82,7 +82,7 @@ const HELP: &str = "EOS has lines such as `random-detect ecn minimum-threshold 8
                     maximum-threshold 80 kbytes` below `tx-queue 3` of a qos profile or interface";
 
 impl Reader {
-    /// The block that a line at the margin begins.
+    /// The block that an unindented line begins.
     fn open(&mut self, line: &str) -> Block {
         if let Some(name) = line.strip_prefix("qos profile ") {
             self.profiles.entry(name.to_owned()).or_default();
@@ -220,7 +220,7 @@ fn link_speed(text: &str) -> Option<Rate> {
     text[digits..].starts_with('g').then(|| Rate::from_bps(bps))?
 }
 
-/// What a line sets for its queue: `None` if it is no line of ECN, or only counts.
+/// Threshold that a line sets for its queue: `None` for a line without ECN thresholds.
 fn random_detect(words: &[&str]) -> Option<Result<Marking, String>> {
     let ["random-detect", "ecn", rest @ ..] = words else {
         return None;
@@ -254,7 +254,7 @@ fn short_time(unit: &str) -> &str {
 }
 
 fn thresholds(min: (&str, &str), max: (&str, &str), more: &[&str]) -> Result<Marking, String> {
-    // Some platforms count time: equal ends are a threshold of time.
+    // Some platforms take times: equal ends are a threshold on the sojourn time.
     if is_time(min.1) && min == max {
         return delay(min.0, min.1);
     }
@@ -264,16 +264,18 @@ fn thresholds(min: (&str, &str), max: (&str, &str), more: &[&str]) -> Result<Mar
             "kbytes" => 1000,
             "mbytes" => 1_000_000,
             _ if is_time(unit) => {
-                return Err("a ramp in time: its bytes depend on the speed and share".to_owned());
+                return Err(
+                    "a ramp in time has no fixed length: it depends on speed and share".to_owned()
+                );
             }
             "segments" => {
-                return Err("segments have another size on every platform: give bytes".to_owned());
+                return Err("segments differ in size between platforms: give bytes".to_owned());
             }
             _ => {
                 return Err(format!("the unit `{unit}` is not one of bytes, kbytes, mbytes"));
             }
         };
-        let value: u64 = value.parse().map_err(|_| format!("`{value}` is no number"))?;
+        let value: u64 = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
         Ok(Bytes(value.saturating_mul(worth)))
     };
     let (min, max) = (length(min)?, length(max)?);

@@ -1,4 +1,4 @@
-//! What a network is set to today: read from a switch's configuration or from a few values, and
+//! Current settings of a network: read from a switch's configuration or from a few values, and
 //! judged beside the formulas.
 
 mod eos;
@@ -17,18 +17,18 @@ use crate::marking::{Marking, Ramp};
 use crate::network::{Network, Queue, Reservation};
 use crate::plan::{Plan, Row};
 
-/// What is set today.
+/// Current settings of a switch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Current {
-    /// Where it was read.
+    /// File, or the values on the command line.
     pub source: String,
-    /// What queues are set to, each as often as it differs.
+    /// Settings of the queues, once for each group of equal ports.
     pub settings: Vec<Setting>,
-    /// What was read and has no meaning for the network, each in a line.
+    /// Settings without a meaning for the network, a line each.
     pub notes: Vec<String>,
     /// Faults of the configuration apart from thresholds, worst first.
     pub findings: Vec<Finding>,
-    /// Settings in the file that nobody compared with the network.
+    /// Settings that were not compared with the network.
     pub unchecked: Vec<String>,
     /// PFC headroom that the switch reserves.
     pub reservation: Reservation,
@@ -39,16 +39,16 @@ pub struct Current {
 /// A fault of a running configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong and where it stands.
+    /// The fault and its place in the file.
     pub text: String,
-    /// The ports that it is found at; none if it is not about ports.
+    /// Affected ports; empty if the fault is not about ports.
     pub ports: Vec<String>,
 }
 
 impl Finding {
-    /// The fault in a line, with its ports.
+    /// Text in a line, with the ports.
     pub fn line(&self) -> String {
         let severity = self.severity.name();
         let text = &self.text;
@@ -63,52 +63,52 @@ impl Finding {
     }
 }
 
-/// What a queue of some ports is set to.
+/// Setting of a queue at some ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The queue; `None` for all.
     pub queue: Option<u8>,
     /// The speed of the ports; `None` for all.
     pub speed: Option<Rate>,
-    /// How many ports there are.
+    /// Number of ports.
     pub ports: u32,
-    /// What they mark at.
+    /// Marking threshold.
     pub marking: Marking,
-    /// The factor of the dynamic threshold, if it was read.
+    /// Factor of the dynamic threshold, if the configuration has it.
     pub alpha: Option<Ratio>,
-    /// What the configuration calls it.
+    /// Name in the configuration.
     pub name: String,
 }
 
-/// A queue as it is set today, beside the formula.
+/// Current setting of a queue, beside the formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurrentRow<'a> {
     /// The queue.
     pub queue: &'a Queue,
     /// The speed.
     pub speed: Rate,
-    /// How many ports are set so.
+    /// Number of ports with this setting.
     pub ports: u32,
-    /// What the configuration calls it.
+    /// Name in the configuration.
     pub name: String,
-    /// What is set.
+    /// Current threshold.
     pub marking: Marking,
-    /// What the formula says.
+    /// Threshold by the formula.
     pub formula: Marking,
-    /// What it means.
+    /// Consequences of the current threshold.
     pub judgement: Judgement,
-    /// The worst of it in a line.
+    /// Worst consequence, in a line.
     pub verdict: String,
-    /// How bad that is; `None` if nothing is wrong.
+    /// Severity of the verdict; `None` if nothing is wrong.
     pub severity: Option<Severity>,
-    /// The factor of the dynamic threshold that it was judged with.
+    /// Factor of the dynamic threshold used in the judgement.
     pub alpha: Ratio,
-    /// Whether the factor is the switch's own; else it is the network file's.
+    /// Whether the switch's configuration has the factor; else it comes from the network file.
     pub is_alpha_read: bool,
 }
 
 impl Current {
-    /// Reads a file of that name or, if there is none, values such as `1MiB/2MiB/5%`.
+    /// Reads a file of this name or, if there is none, values such as `1MiB/2MiB/5%`.
     pub fn read(given: &str, network: &Network) -> Result<Self, Problem> {
         if Path::new(given).exists() {
             let text = reading::text(Path::new(given), reading::WRITTEN)
@@ -129,7 +129,7 @@ impl Current {
         current.map(|current| current.with_strangers(network))
     }
 
-    /// Notes what is set for queues and speeds that the network has not.
+    /// Notes settings for queues and speeds that the network lacks.
     fn with_strangers(mut self, network: &Network) -> Self {
         let speeds = network.speeds();
         let marked = self.settings.iter();
@@ -138,10 +138,10 @@ impl Current {
             let speed = setting.speed;
             let note = match (queue, speed) {
                 (Some(id), _) if network.queues.iter().all(|queue| queue.id != id) => {
-                    format!("queue {id} is set, and the network has none of this number")
+                    format!("queue {id} is set, but the network has no queue {id}")
                 }
                 (_, Some(speed)) if !speeds.contains(&speed) => {
-                    format!("ports of {speed} are set, and the network has none")
+                    format!("ports of {speed} are set, but the network has none")
                 }
                 _ => continue,
             };
@@ -152,7 +152,7 @@ impl Current {
         self
     }
 
-    /// Whether some threshold or setting keeps marking or PFC from doing their work.
+    /// Whether a threshold or another setting breaks marking or PFC.
     pub fn is_broken(&self, plan: &Plan<'_>) -> bool {
         let rows = self.rows(plan);
         let mut severities = rows.iter().filter_map(|row| row.severity);
@@ -161,7 +161,7 @@ impl Current {
             || findings.any(|severity| severity == Severity::Broken)
     }
 
-    /// What is set for each queue and speed of a plan.
+    /// Current setting of each queue and speed of a plan.
     pub fn rows<'a>(&self, plan: &Plan<'a>) -> Vec<CurrentRow<'a>> {
         let mut rows = Vec::new();
         for row in &plan.rows {
@@ -171,7 +171,7 @@ impl Current {
             };
             let before = rows.len();
             let mut found: Vec<&Setting> = self.settings.iter().filter(fits).collect();
-            // What is said of this queue goes before what is said of all.
+            // A setting of this queue takes precedence over a setting of all queues.
             if found.iter().any(|setting| setting.queue.is_some()) {
                 found.retain(|setting| setting.queue.is_some());
             }
@@ -207,7 +207,7 @@ fn current_row<'a>(network: &Network, row: &Row<'a>, setting: &Setting) -> Curre
         _ => judge(network, row.queue, row.speed, &setting.marking),
     };
     let worst = judgement.risks.first();
-    // What holds for the formula as well is not the setting's fault.
+    // A note holds for the formula as well, and is not the setting's fault.
     let is_own = |risk: &&Risk| risk.severity != Severity::Note;
     let (verdict, severity) = match worst.filter(is_own) {
         Some(risk) => (risk.text.clone(), Some(risk.severity)),
@@ -228,11 +228,11 @@ fn current_row<'a>(network: &Network, row: &Row<'a>, setting: &Setting) -> Curre
     }
 }
 
-/// How a setting without faults differs from the formula.
+/// Difference of a setting without faults from the formula.
 #[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
 fn compare(marking: &Marking, formula: &Marking) -> String {
     let (Marking::Length(set), Marking::Length(formula)) = (marking, formula) else {
-        return "nothing to correct".to_owned();
+        return "no fault found".to_owned();
     };
     let middle = |ramp: &Ramp| ramp.min.0 as f64 + ramp.max.0 as f64;
     let ratio = middle(set) / middle(formula).max(1.0);
@@ -243,8 +243,8 @@ fn compare(marking: &Marking, formula: &Marking) -> String {
     }
 }
 
-/// Speed of the ports with this number, counted from 0 with the hosts' first; what the only speed
-/// is, if the number says nothing.
+/// Speed of the port with this number, counted from 0 with host ports first; the only speed of the
+/// network if the number does not tell.
 pub(crate) fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Rate> {
     let mut first = 0;
     for (_, ports) in network.ports() {
@@ -259,7 +259,7 @@ pub(crate) fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Ra
     }
 }
 
-/// Adds a port to the settings: to the one that is the same but for the number of ports.
+/// Adds a port to the settings: to an equal one, if there is one.
 fn add(settings: &mut Vec<Setting>, new: Setting) {
     let same = |old: &&mut Setting| {
         (old.queue, old.speed, old.marking, old.alpha, &old.name)

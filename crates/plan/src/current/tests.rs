@@ -1,4 +1,4 @@
-//! What is read of running configurations, and what is said of files that are none.
+//! Settings read from running configurations, and the errors of other files.
 
 use tidegate_units::{Bytes, Span};
 
@@ -141,11 +141,11 @@ fn values_are_read_from_the_command_line() {
 }
 
 #[test]
-fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
+fn unreadable_configurations_are_shown_with_a_caret_and_accepted_forms() {
     let network = network();
     let cases = [
-        ("{ \"QUEUE\": ", "this is no JSON: EOF while parsing", (1, 11), "a config_db.json"),
-        ("{}", "this is no config_db.json with queues", (1, 1), "it has a table QUEUE"),
+        ("{ \"QUEUE\": ", "this is not JSON: EOF while parsing", (1, 11), "a config_db.json"),
+        ("{}", "this is not a config_db.json with queues", (1, 1), "it has a table QUEUE"),
         ("hello\nworld\n", "this is neither SONiC's JSON nor an EOS", (1, 1), "EOS has lines"),
         ("", "this is neither SONiC's JSON nor an EOS", (1, 1), "EOS has lines"),
         (
@@ -171,7 +171,7 @@ fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
     let problem = Current::parse("c", &text, &network).unwrap_err();
     assert_eq!(
         problem.message(),
-        "`green_min_threshold` of the WRED profile is `1MiB`, and no number"
+        "`green_min_threshold` of the WRED profile is `1MiB`, not a number"
     );
     assert_eq!(problem.position(), Some((3, 21)), "{problem}");
     let problem = Current::read("nothing-like-it", &network).unwrap_err();
@@ -182,14 +182,14 @@ fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
 }
 
 #[test]
-fn what_the_network_has_no_queue_or_speed_for_is_noted() {
+fn settings_of_unknown_queues_and_speeds_are_noted() {
     let network = network();
     let current = Current::parse("config_db.json", SONIC, &network).unwrap();
-    let note = "queue 4 is set, and the network has none of this number";
+    let note = "queue 4 is set, but the network has no queue 4";
     assert!(current.notes.iter().any(|found| found == note));
     let faster = SONIC.replace("\"100000\"", "\"50000\"");
     let current = Current::parse("config_db.json", &faster, &network).unwrap();
-    let note = "ports of 50Gbps are set, and the network has none";
+    let note = "ports of 50Gbps are set, but the network has none";
     assert!(current.notes.iter().any(|found| found == note));
     let current = Current::read("5=80KB", &network).unwrap();
     assert_eq!(current.notes.len(), 1);

@@ -1,15 +1,13 @@
 //! Arista EOS: profiles of queues, and the interfaces that use them.
 
-use super::{
-    Draft, Refusal, Scheme, default_queue, groups, headroom_note, of_row, points, rows, short,
-};
+use super::{Draft, Refusal, Scheme, groups, headroom_note, of_row, points, rows, short};
 use crate::marking::{Marking, Ramp, time};
 use crate::network::{Queue, Role};
 use crate::plan::{Plan, Row};
 
 pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
     check_strict_queues(plan)?;
-    let default = default_queue(plan).id;
+    let default = plan.network.default_queue().id;
     for queue in &plan.network.queues {
         let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
         if !points.is_empty() && queue.id != default {
@@ -17,7 +15,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         }
     }
     // In lines that are not too long.
-    for points in points(plan, default_queue(plan)).chunks(16) {
+    for points in points(plan, plan.network.default_queue()).chunks(16) {
         let points: Vec<String> = points.iter().map(ToString::to_string).collect();
         let points = points.join(" ");
         out.line(format!("qos map dscp {points} to traffic-class {default}"));

@@ -582,21 +582,9 @@ fn rows<'p>(plan: &'p Plan<'_>, speed: Rate) -> impl Iterator<Item = &'p Row<'p>
 
 /// The code points of a queue; those that no queue claims are of the default one.
 fn points(plan: &Plan<'_>, queue: &Queue) -> Vec<u8> {
-    let is_default = queue.id == default_queue(plan).id;
+    let is_default = queue.id == plan.network.default_queue().id;
     let queues = &plan.network.queues;
     let claimed = |point: u8| queues.iter().any(|queue| queue.dscp.contains(&point));
     let is_of = |point: &u8| queue.dscp.contains(point) || (is_default && !claimed(*point));
     (0..64).filter(is_of).collect()
-}
-
-/// The queue of packets whose code point no queue claims: that of 0, or the first that is neither
-/// strict nor lossless.
-fn default_queue<'p>(plan: &'p Plan<'_>) -> &'p Queue {
-    let queues = &plan.network.queues;
-    let of_zero = queues.iter().find(|queue| queue.dscp.contains(&0));
-    let ordinary = || {
-        let mut ordinary = queues.iter();
-        ordinary.find(|queue| queue.weight.is_some() && !queue.lossless)
-    };
-    of_zero.or_else(ordinary).unwrap_or(&queues[0])
 }

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use tidegate_units::{Bytes, Ratio};
 
 use super::{
-    Draft, Refusal, Scheme, alpha_of_exponent, cable_metres, default_queue, exact, exponent_below,
-    groups, of_row, points, rows, short,
+    Draft, Refusal, Scheme, alpha_of_exponent, cable_metres, exact, exponent_below, groups, of_row,
+    points, rows, short,
 };
 use crate::formula::limit;
 use crate::judge;
@@ -177,7 +177,7 @@ fn set(out: &mut Draft, path: &str) {
 
 fn mapping(plan: &Plan<'_>, out: &mut Draft) {
     set(out, "qos mapping TIDEGATE trust l3");
-    set(out, &format!("qos mapping TIDEGATE port-default-sp {}", default_queue(plan).id));
+    set(out, &format!("qos mapping TIDEGATE port-default-sp {}", plan.network.default_queue().id));
     for queue in &plan.network.queues {
         for points in points(plan, queue).chunks(16) {
             let points: Vec<String> = points.iter().map(ToString::to_string).collect();

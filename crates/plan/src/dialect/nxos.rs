@@ -2,7 +2,7 @@
 
 use tidegate_units::Bytes;
 
-use super::{Draft, Refusal, default_queue, exact, groups, headroom_note, of_row, rows, short};
+use super::{Draft, Refusal, exact, groups, headroom_note, of_row, rows, short};
 use crate::marking::{Marking, Ramp};
 use crate::network::Queue;
 use crate::plan::{Plan, Row};
@@ -14,7 +14,7 @@ const KILOBYTE: u64 = 1000;
 const LONGEST_PACKET: u32 = 9216;
 
 pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
-    let default = default_queue(plan).id;
+    let default = plan.network.default_queue().id;
     if default != 0 {
         let what =
             format!("NX-OS leaves other traffic to queue 0, and the plan to queue {default}");

@@ -6,7 +6,7 @@
 
 use tidegate_units::{Bytes, Rate, Span};
 
-use super::{Draft, Refusal, Scheme, default_queue, exact, groups, of_row, rows};
+use super::{Draft, Refusal, Scheme, exact, groups, of_row, rows};
 use crate::formula::limit;
 use crate::judge;
 use crate::marking::{Marking, Ramp, time};
@@ -68,7 +68,7 @@ fn port(
         ets.push(format!("quanta {}", quanta.join(" ")));
     }
     let ets = ets.join(" ");
-    let default = default_queue(plan).id;
+    let default = plan.network.default_queue().id;
     let place = |id: u8| bands.iter().position(|row| row.queue.id == id).unwrap_or(0);
     let priorities = vec![place(default).to_string(); 16];
     out.line(format!(

@@ -1,16 +1,16 @@
-//! Numbers with their intervals, written with no more digits than these allow.
+//! Estimates with confidence intervals, written with no more digits than the interval allows.
 
 use tidegate_results::format::Prefix;
 use tidegate_results::statistics::{Interval, mean, student};
 
 use super::measure::{Better, Measure};
 
-/// A number over several seeds.
+/// An estimate over several seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean of what each seed gives.
+    /// Mean over seeds.
     pub value: f64,
-    /// Half of its 95 % confidence interval; `None` of one seed.
+    /// Half width of the 95 % confidence interval; `None` with one seed.
     pub reach: Option<f64>,
 }
 
@@ -36,8 +36,8 @@ impl Estimate {
     }
 }
 
-/// Decimals that a reach leaves: two digits of it if it begins with 1 or 2, else one. Negative ones
-/// are digits before the point that are not known.
+/// Decimals that the half width allows: two of its digits if it begins with 1 or 2, else one.
+/// Negative decimals are unknown digits before the point.
 #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
 fn decimals(reach: f64) -> i32 {
     let order = reach.log10().floor();
@@ -62,7 +62,7 @@ fn three_digits(value: f64) -> String {
     tidegate_results::format::three_digits(value)
 }
 
-/// What a value is divided by, and the unit then.
+/// Divisor of a value, and the unit after the division.
 pub(crate) fn scaled(unit: &str, value: f64) -> (f64, String) {
     let known = ["s", "B", "bit/s"].into_iter().find(|known| *known == unit);
     known.map_or_else(
@@ -74,23 +74,23 @@ pub(crate) fn scaled(unit: &str, value: f64) -> (f64, String) {
     )
 }
 
-/// Differences that are smaller count for nothing, however well they are known.
+/// Least relative difference that counts; smaller ones are ties, even if significant.
 pub const MARGIN: f64 = 0.01;
 
-/// How much better or worse something is than the formula, seed by seed.
+/// Comparison with the formula, seed by seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Against {
     /// The measure.
     pub measure: Measure,
-    /// The number divided by the formula's, of each seed; `None` where the formula has zero.
+    /// Ratio to the formula's value; `None` where the formula has zero.
     pub ratio: Option<f64>,
-    /// The ends of its 95 % confidence interval.
+    /// 95 % confidence interval of the ratio.
     pub interval: Option<Interval>,
-    /// What the interval says.
+    /// Conclusion from the interval.
     pub outcome: Outcome,
 }
 
-/// What an interval says.
+/// Conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The formula is worse.
@@ -102,7 +102,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word for it.
+    /// Name in the output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -123,7 +123,7 @@ impl Against {
             Some(compared) => {
                 (compared.interval.map(|i| (i.low - 1.0, i.high - 1.0)), compared.interval)
             }
-            // Nothing can be divided by zero: what is asked is whether the difference is one.
+            // The formula has a zero: test the difference instead of the ratio.
             None => {
                 let differences: Vec<f64> =
                     pairs.iter().map(|(value, base)| value - base).collect();

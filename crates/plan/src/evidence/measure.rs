@@ -1,4 +1,4 @@
-//! What is measured of a run: one number each.
+//! Measures of a run, one number each.
 
 use tidegate_dataplane::DropReason;
 use tidegate_results::record::{Class, Flow, Record};
@@ -8,19 +8,19 @@ use tidegate_units::{Bytes, choices};
 use crate::network::Network;
 
 choices! {
-    /// What is measured of a run.
+    /// Measure of a run.
     pub enum Measure {
-        /// The 99th percentile of the completion times of flows up to 100 KB.
+        /// 99th percentile of the completion times of flows up to 100 KB.
         P99Small = "p99-small",
-        /// The mean throughput of large flows: those of ten bandwidth-delay products and more.
+        /// Mean throughput of large flows (ten bandwidth-delay products and more).
         Throughput = "throughput",
-        /// The mean completion time of all flows.
+        /// Mean completion time of all flows.
         Mean = "mean",
         /// Packets dropped.
         Drops = "drops",
-        /// The part of the time that links are paused by PFC.
+        /// Share of the time that PFC pauses links.
         Pauses = "pauses",
-        /// What the fullest queue of a switch does not exceed in 99 of 100 moments.
+        /// 99th percentile over time of the length of the fullest switch queue.
         Queue = "queue",
     }
 }
@@ -39,12 +39,12 @@ impl Measure {
     pub const ALL: [Self; 6] =
         [Self::P99Small, Self::Throughput, Self::Mean, Self::Drops, Self::Pauses, Self::Queue];
 
-    /// The word for it.
+    /// Name in options and JSON.
     pub fn name(self) -> String {
         tidegate_units::Setting::write(&self)
     }
 
-    /// What people read.
+    /// Title in tables.
     pub const fn title(self) -> &'static str {
         match self {
             Self::P99Small => "small p99",
@@ -56,7 +56,7 @@ impl Measure {
         }
     }
 
-    /// The unit of its values: `s`, `bit/s`, `B`, `%` or empty for a count.
+    /// Unit of the values: `s`, `bit/s`, `B`, `%` or empty for a count.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::P99Small | Self::Mean => "s",
@@ -76,23 +76,23 @@ impl Measure {
     }
 }
 
-/// From how many bytes on a flow is large, if nobody says so.
+/// Least bytes of a large flow without a network to derive it from.
 const LARGE: Bytes = Bytes(1_000_000);
 
-/// From how many bytes on a flow of a network is large: one that throughput decides.
+/// Least bytes of a large flow of a network, whose completion time depends on throughput.
 pub fn large(network: &Network) -> Bytes {
     let product = network.host_ports.speed.bytes_in(network.rtt.p90);
     Bytes(product.saturating_mul(10))
 }
 
-/// What a run gives.
+/// Measured values of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Values {
-    /// A number for each measure, in the order of [`Measure::ALL`].
+    /// Value of each measure, in the order of [`Measure::ALL`].
     measures: [Option<f64>; 6],
     /// Packets marked at the observed queues; in the whole network if none is observed.
     pub marks: u64,
-    /// The most bytes that an observed queue held; `None` if none is observed.
+    /// Most bytes in an observed queue; `None` if none is observed.
     pub longest: Option<f64>,
 }
 
@@ -116,7 +116,7 @@ impl Values {
         Self { measures, marks, longest: queues().map(|queue| queue.bytes.max).reduce(f64::max) }
     }
 
-    /// The value of a measure; `None` if the run has none, such as of small flows without any.
+    /// Value of a measure; `None` if the run has none, such as without small flows.
     pub fn get(&self, measure: Measure) -> Option<f64> {
         let place = Measure::ALL.iter().position(|own| *own == measure)?;
         self.measures[place]
@@ -142,7 +142,7 @@ fn throughput(record: &Record, large: Bytes) -> Option<f64> {
 /// In percent, of all links together.
 fn paused(record: &Record) -> Option<f64> {
     let shares = record.links.iter().map(|link| 100.0 * link.paused);
-    // A link that was watched for no time has none.
+    // A link that was observed for no time has no share.
     let paused: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
     tidegate_results::statistics::mean(&paused)
 }
@@ -156,14 +156,14 @@ fn queue(record: &Record) -> Option<f64> {
     record.queues.iter().filter_map(p99).reduce(f64::max)
 }
 
-/// Packets that switches dropped where they mark those that are ECN-capable.
+/// Packets that switches dropped because they are not ECN-capable and could not be marked.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn dropped_for_marks(record: &Record) -> f64 {
     let reason = DropReason::NotCapable.name();
     record.counters.drops.get(reason).copied().unwrap_or(0) as f64
 }
 
-/// The mean completion time of the small flows of these sources, in seconds.
+/// Mean completion time of the small flows of these sources, in seconds.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn small_mean(record: &Record, sources: &[u32]) -> Option<f64> {
     let small = of_sources(record, sources).filter(|flow| flow.class == Class::Small);
@@ -171,7 +171,7 @@ pub fn small_mean(record: &Record, sources: &[u32]) -> Option<f64> {
     tidegate_results::statistics::mean(&times)
 }
 
-/// The part of the flows of these sources that waited for a retransmission timeout, in percent.
+/// Share of the flows of these sources that waited for a retransmission timeout, in percent.
 pub fn with_timeouts(record: &Record, sources: &[u32]) -> Option<f64> {
     let waited = of_sources(record, sources).map(|flow| match flow.timeouts {
         0 => 0.0,

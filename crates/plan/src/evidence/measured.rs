@@ -1,9 +1,8 @@
-//! Cost of thresholds, as simulated: ratios to the formula's answer, by how many times the formula
-//! a threshold is.
+//! Simulated cost of thresholds: ratios to the formula's result, by the factor between a threshold
+//! and the formula's.
 //!
-//! `measured.csv` holds the simulations, which `tests/measured` makes again: four long flows keep a
-//! port busy, and small flows meet their queue. Values between simulated thresholds are
-//! interpolated.
+//! `measured.csv` holds the results, which `tests/measured` reproduces: four long flows keep a port
+//! busy, and small flows meet their queue. Values between simulated thresholds are interpolated.
 
 use std::sync::LazyLock;
 
@@ -16,7 +15,7 @@ use crate::network::Transport;
 /// The simulations.
 const TABLE: &str = include_str!("measured.csv");
 
-/// A ratio to the formula's answer with its 95 % interval over traces.
+/// A ratio to the formula's result with its 95 % interval over traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// The ratio.
@@ -40,21 +39,21 @@ impl Change {
     }
 }
 
-/// The smallest ratio that has a logarithm of use: intervals may reach zero.
+/// Least ratio whose logarithm is taken: intervals may reach zero.
 const LEAST: f64 = 0.01;
 
-/// Cost of a threshold beside the formula's answer.
+/// Cost of a threshold relative to the formula's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// The 99th percentile of the completion times of small flows.
+    /// 99th percentile of the completion times of small flows.
     pub tail: Change,
-    /// The goodput of the port.
+    /// Goodput of the port.
     pub throughput: Change,
 }
 
-/// From this ratio on, a tail is too long.
+/// Least ratio of a costly tail.
 pub const TAIL: f64 = 2.0;
-/// Up to this ratio, too much throughput is lost.
+/// Greatest ratio of a costly loss of throughput.
 pub const THROUGHPUT: f64 = 0.95;
 
 impl Cost {
@@ -81,18 +80,18 @@ impl Cost {
 struct Entry {
     transport: Transport,
     gbps: f64,
-    /// Where all packets are marked, as a factor of the formula's.
+    /// Length above which all packets are marked, as a factor of the formula's.
     end: f64,
-    /// Where marks begin, as a part of that; 1 for a step.
+    /// Length at which marks begin, as a fraction of `end`; 1 for a step.
     begin: f64,
-    /// The probability at the end, in percent.
+    /// Probability at the end, in percent.
     percent: f64,
     cost: Cost,
 }
 
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| TABLE.lines().skip(1).map(entry).collect());
 
-/// A line of the table, which a test reads as a whole.
+/// A line of the table; a test reads every line.
 fn entry(line: &str) -> Entry {
     let mut cells = line.split(',');
     let name = cells.next().unwrap_or_default();
@@ -156,8 +155,8 @@ pub fn cost(transport: Transport, speed: Rate, formula: Ramp, set: Ramp) -> Opti
     )
 }
 
-/// The cost at a value of a coordinate: between the two simulated values beside it, or at the last
-/// one beyond it.
+/// The cost at a coordinate, interpolated between the two nearest simulated values; beyond the last
+/// one, its cost.
 fn along(
     entries: &[&Entry],
     coordinate: impl Fn(&Entry) -> f64,

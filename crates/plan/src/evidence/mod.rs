@@ -1,8 +1,8 @@
-//! Evidence for a plan: the formula's answer, today's setting and two neighbours on the simulated
-//! network, under the same seeds.
+//! Evidence for a plan: the formula's thresholds, the current ones, half and double of the
+//! formula's on the simulated network, under the same seeds.
 //!
-//! Nothing is simulated here: [`Trial::scenario`] is a scenario, whoever has its records hands them
-//! to [`Evidence::new`].
+//! Nothing is simulated here: [`Trial::scenario`] is a scenario, and the caller hands the records
+//! of its runs to [`Evidence::new`].
 
 pub mod estimate;
 pub mod measure;
@@ -29,24 +29,24 @@ use estimate::{Against, Estimate, Outcome};
 use measure::{Measure, Values};
 use model::{Model, quoted};
 
-/// Packets that a run sends over links, about: some seconds of one core.
+/// Approximate packet-hops of a run: some seconds of one core.
 pub const PACKET_HOPS: f64 = 3e7;
-/// Under how many seeds each setting is run.
+/// Number of seeds of each setting.
 pub const SEEDS: u32 = 5;
 
-/// What switches are set to.
+/// Thresholds of the simulated switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marks {
-    /// What each queue of the network is marked at, at ports to hosts, in their order.
+    /// Threshold of each queue of the network at host ports, in their order.
     pub queues: Vec<Marking>,
-    /// Whether lengths are in proportion at ports of other speeds.
+    /// Whether lengths scale with the speed at other ports.
     pub in_proportion: bool,
-    /// The factor of the dynamic threshold, if it is another than the network's.
+    /// Factor of the dynamic threshold, if it differs from the network's.
     pub alpha: Option<Ratio>,
 }
 
 impl Marks {
-    /// What the formulas say.
+    /// Thresholds by the formulas.
     pub fn formula(plan: &Plan<'_>) -> Self {
         let speed = plan.network.host_ports.speed;
         let of = |queue: &Queue| {
@@ -61,7 +61,7 @@ impl Marks {
         }
     }
 
-    /// The same with all lengths and times so many times as long.
+    /// The same with all lengths and times multiplied by a factor.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         let bytes = |bytes: Bytes| Bytes(times(bytes.0, factor).max(1));
@@ -77,8 +77,8 @@ impl Marks {
         Self { queues: queues.collect(), ..self.clone() }
     }
 
-    /// What is set today. What one setting for all ports cannot say of it is noted, or refused
-    /// where other queues would be simulated than there are.
+    /// Current thresholds. Simulated ports all have one setting: differences between ports are
+    /// noted, or refused where the simulated queues would differ from the real ones.
     fn today(plan: &Plan<'_>, current: &Current, notes: &mut Vec<String>) -> Result<Self, Problem> {
         let rows = current.rows(plan);
         let host = plan.network.host_ports.speed;
@@ -107,7 +107,7 @@ impl Marks {
             let mut speeds = plan.network.speeds().into_iter();
             if speeds.any(|speed| of_ports(queue, speed).len() > 1) {
                 notes.push(format!(
-                    "ports set queue {} differently today: what most of them have is simulated",
+                    "ports set queue {} differently today: the most common setting is simulated",
                     queue.id
                 ));
             }
@@ -129,7 +129,7 @@ impl Marks {
         })
     }
 
-    /// The length at which marks begin at ports to hosts, of the queue where it is shortest.
+    /// Shortest length at which marks begin at host ports.
     pub fn lowest(&self, network: &Network) -> Bytes {
         let speed = network.host_ports.speed;
         let lengths = self.queues.iter().filter_map(|marking| match *marking {
@@ -145,7 +145,7 @@ impl Marks {
         self.queues.iter().all(|marking| *marking == Marking::Off)
     }
 
-    /// In a few words: what the marked queues are marked at.
+    /// Thresholds of the marked queues, in a few words.
     pub fn shown(&self) -> String {
         let mut shown: Vec<String> = Vec::new();
         for marking in self.queues.iter().filter(|marking| **marking != Marking::Off) {
@@ -160,7 +160,7 @@ impl Marks {
         shown.join(", ")
     }
 
-    /// The marking of the simulated switches, as a table.
+    /// Marking of the simulated switches, as a TOML table.
     pub fn table(&self, model: &Model<'_>) -> String {
         let network = model.network;
         let of = |queue: &Queue| {
@@ -226,7 +226,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// That queues which are marked by time are so in a way that all simulated queues can be.
+/// Checks that sojourn-time thresholds can be simulated: a simulated switch has one for all queues.
 fn check_times(
     network: &Network,
     queues: &[Marking],
@@ -249,8 +249,8 @@ fn check_times(
         let host = network.host_ports.speed;
         if network.uplinks.is_some_and(|ports| ports.speed != host) {
             return refuse(
-                "today some queues are marked by time and others by length: as lengths at all ports, times are \
-                 those of one speed only"
+                "today some queues are marked by time and others by length, and ports have two speeds: times \
+                 cannot be simulated as lengths"
                     .to_owned(),
             );
         }
@@ -266,7 +266,7 @@ fn check_times(
             times.join(", ")
         ));
     }
-    // What ignores marks is none the worse for them.
+    // Marks do not change transports that ignore them.
     let is_left_out = |(queue, marking): (&Queue, &Marking)| {
         *marking == Marking::Off && queue.transport.reacts_to_marks()
     };
@@ -280,7 +280,7 @@ fn check_times(
     Ok(())
 }
 
-/// No queue is as long.
+/// A length that no queue reaches.
 const NEVER: Bytes = Bytes(4_000_000_000);
 
 #[expect(
@@ -293,33 +293,33 @@ fn times(value: u64, factor: f64) -> u64 {
     (value as f64 * factor).round() as u64
 }
 
-/// A setting that is tried.
+/// A setting to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// `formula`, `today`, `half`, `double`, or whose setting it is.
+    /// `formula`, `today`, `half`, `double`, or the source of the setting.
     pub label: String,
-    /// What is set.
+    /// Thresholds.
     pub marks: Marks,
 }
 
-/// What is to be run for evidence.
+/// Runs that give the evidence.
 #[derive(Clone, Debug)]
 pub struct Trial<'a> {
     /// The simulated network.
     pub model: Model<'a>,
-    /// What is tried, the formula first.
+    /// Settings to simulate, the formula first.
     pub variants: Vec<Variant>,
-    /// The first seed.
+    /// First seed.
     pub seed: u64,
-    /// Under how many seeds each is run.
+    /// Number of seeds of each setting.
     pub seeds: u32,
-    /// The length of a run as a part of the usual one.
+    /// Length of a run relative to the usual one.
     pub size: f64,
 }
 
 impl<'a> Trial<'a> {
-    /// The formula's answer, today's setting if it is known, half and double. `packet_hops` are
-    /// those of a run, about.
+    /// The formula's thresholds, the current ones if given, half and double. A run has about
+    /// `packet_hops` packet-hops.
     pub fn new(
         plan: &Plan<'a>,
         current: Option<&Current>,
@@ -330,7 +330,7 @@ impl<'a> Trial<'a> {
         let formula = Marks::formula(plan);
         if formula.is_off() {
             return Err(Problem::new("no queue is marked: there is no threshold to verify").help(
-                "give one queue at least a transport that answers marks, such as dctcp or dcqcn",
+                "give at least one queue a transport that reacts to marks, such as dctcp or dcqcn",
             ));
         }
         let variant = |label: &str, marks| Variant { label: label.to_owned(), marks };
@@ -344,8 +344,8 @@ impl<'a> Trial<'a> {
         Ok(Self { model, variants, seed, seeds, size: packet_hops / PACKET_HOPS })
     }
 
-    /// Adds what others print for the speed of host ports, for all queues that the formula marks.
-    /// At uplinks it is in proportion if they print it by speed.
+    /// Adds others' printed settings for the speed of host ports, for all queues that the formula
+    /// marks. At uplinks they scale with the speed if they are printed by speed.
     pub fn add_printed(&mut self) {
         let network = self.model.network;
         let host = network.host_ports.speed;
@@ -363,18 +363,18 @@ impl<'a> Trial<'a> {
                 in_proportion: !of_uplink.iter().any(is_same),
                 alpha: None,
             };
-            // A label has no commas: they part the values of a point.
+            // A label has no commas: they separate the values of a point.
             let label = own.source.replace(',', "");
             self.variants.push(Variant { label, marks });
         }
     }
 
-    /// The length at which the formula begins to mark, of the queue where it is shortest.
+    /// Shortest length at which the formula begins to mark.
     fn lowest(&self) -> Bytes {
         self.variants[0].marks.lowest(self.model.network)
     }
 
-    /// What happens to packets that are not ECN-capable, by variant.
+    /// Treatment of packets that are not ECN-capable, by variant.
     fn not_ecn(&self, records: &[Record]) -> Vec<NotEcn> {
         let sources = self.model.not_ecn_sources();
         if sources.is_empty() {
@@ -418,77 +418,77 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What runs showed.
+/// Results of a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Each variant with its numbers, the formula first.
+    /// Variants with their numbers, the formula first.
     pub rows: Vec<Row>,
-    /// How many hosts were simulated.
+    /// Number of simulated hosts.
     pub hosts: u32,
-    /// The load of their links.
+    /// Load of their links.
     pub load: f64,
-    /// Under how many seeds each variant was run.
+    /// Number of seeds of each variant.
     pub seeds: u32,
-    /// From how many bytes on flows count as large.
+    /// Least bytes of a large flow.
     pub large: Bytes,
-    /// In what the simulation differs from the network.
+    /// Differences between the simulation and the network.
     pub notes: Vec<String>,
-    /// The most bytes that a queue of a switch held in any run.
+    /// Most bytes in a switch queue in any run.
     pub longest: Option<f64>,
     /// Traffic that would bring queues to their thresholds.
     pub reach: String,
-    /// What happens to packets that are not ECN-capable with each setting; empty if no queue has
-    /// such.
+    /// Treatment of packets that are not ECN-capable, by variant; empty if no queue has such
+    /// packets.
     pub not_ecn: Vec<NotEcn>,
 }
 
-/// What happens to packets that are not ECN-capable with a setting.
+/// Treatment of packets that are not ECN-capable with a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotEcn {
-    /// The setting.
+    /// Label of the variant.
     pub label: String,
-    /// What was set, in a few words.
+    /// Thresholds, in a few words.
     pub set: String,
-    /// Packets in a run that were dropped where others are marked.
+    /// Packets of a run that were dropped where others are marked.
     pub dropped: Option<Estimate>,
-    /// The mean completion time of small flows, in seconds.
+    /// Mean completion time of small flows, in seconds.
     pub small_mean: Option<Estimate>,
-    /// The part of the flows that waited for a retransmission timeout, in percent.
+    /// Share of the flows that waited for a retransmission timeout, in percent.
     pub timeouts: Option<Estimate>,
 }
 
-/// A variant and what its runs showed.
+/// Results of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// `formula`, `today`, `half`, `double`, or whose setting it is.
+    /// `formula`, `today`, `half`, `double`, or the source of the setting.
     pub label: String,
-    /// What was set, in a few words.
+    /// Thresholds, in a few words.
     pub set: String,
-    /// A number for each of [`Measure::ALL`]; `None` where there is no value.
+    /// Estimate of each of [`Measure::ALL`]; `None` where there is no value.
     pub estimates: Vec<Option<Estimate>>,
-    /// The same against the formula, seed by seed; empty for the formula itself.
+    /// Comparison with the formula, seed by seed; empty for the formula itself.
     pub against: Vec<Against>,
-    /// Whether its runs and the formula's marked no packet and came out the same.
+    /// Whether its runs and the formula's marked no packet and gave the same results.
     pub is_untested: bool,
 }
 
-/// How the formula's answer compares with another.
+/// Comparison of the formula's thresholds with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// No queue came near a threshold of either: nothing can be said.
+    /// No queue came near a threshold of either: no conclusion.
     Untested,
-    /// The other is better in something, and worse in nothing.
+    /// The other is better in some measure and worse in none.
     Loses,
     /// No difference is shown.
     Same,
-    /// Each is better in something.
+    /// Each is better in some measure.
     Trades,
-    /// The other is worse in something, and better in nothing.
+    /// The other is worse in some measure and better in none.
     Wins,
 }
 
 impl Row {
-    /// The measures that decide, compared with the formula.
+    /// Comparison by the measures that decide.
     pub fn comparison(&self) -> Comparison {
         if self.is_untested {
             return Comparison::Untested;
@@ -513,7 +513,7 @@ impl Row {
 }
 
 impl Evidence {
-    /// What the records of a trial show: those of the labels of its variants.
+    /// Results from the records of a trial, which are found by the labels of its variants.
     pub fn new(trial: &Trial<'_>, records: &[Record]) -> Self {
         let large = measure::large(trial.model.network);
         let values = |label: &str| -> Vec<(&str, Values)> {
@@ -565,19 +565,19 @@ impl Evidence {
         }
     }
 
-    /// Whether no queue came near a threshold of any setting: the runs show nothing.
+    /// Whether no queue came near a threshold of any setting, so that the runs show nothing.
     pub fn shows_nothing(&self) -> bool {
         self.rows.iter().skip(1).all(|row| row.is_untested)
     }
 
-    /// The variants that the formula's answer loses against.
+    /// Variants that beat the formula's thresholds.
     pub fn losses(&self) -> impl Iterator<Item = &Row> {
         let others = self.rows.iter().skip(1);
         others.filter(|row| row.comparison() == Comparison::Loses)
     }
 }
 
-/// A network that is simulated with so many packets over links in a run.
+/// A network to simulate with about `packet_hops` packet-hops in a run.
 pub fn model(network: &Network, packet_hops: f64) -> Result<Model<'_>, Problem> {
     Model::new(network, packet_hops)
 }

@@ -1,14 +1,14 @@
 //! A network as a scenario of the simulator: leaves, buffers, queues, hosts and traffic.
 //!
-//! Leaves are whole, with all their ports and buffer; of a large network some are left out. A
-//! network of three layers is simulated with two, over the same round trip. Flows arrive at random
-//! between all hosts, each queue with its share of the load; over them, hosts answer one at the
-//! same moment.
+//! Each leaf is simulated with all its ports and its buffer; large networks are simulated with
+//! fewer leaves. Three layers are simulated as two, with the same round-trip time. Flows arrive at
+//! random between all hosts, each queue with its share of the load. On top, groups of hosts answer
+//! one host at the same moment (incast).
 
 use std::fmt::Write;
 
-use tidegate_report::reading;
 use tidegate_scenario::{Problem, Scenario};
+use tidegate_sim::workload::Entry;
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
 use super::Marks;
@@ -16,51 +16,53 @@ use crate::dialect::{Dialect, NotEcn};
 use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 
-/// At most so many hosts are simulated, unless a trace names more.
+/// Most simulated hosts, unless a trace names more.
 const MOST_HOSTS: u32 = 256;
-/// Above this load of its busiest links, a fabric is in no steady state.
+/// Load of the busiest links above which a fabric reaches no steady state.
 const MOST_LOAD: f64 = 0.88;
-/// How many times the mean a queue is now and then.
+/// Length of a queue's frequent peaks, as a factor of its mean length.
 const FEW: f64 = 3.0;
-/// Below this load, flows seldom meet.
+/// Least load at which flows meet often.
 const LEAST_LOAD: f64 = 0.3;
-/// How often hosts answer one at the same moment in a run, at most.
+/// Most incast bursts of a run.
 const BURSTS: u64 = 20;
-/// What each of them answers with, as in ECN♯ §5, and its mean in bytes.
+/// Size of each answer, as in ECN♯ §5, and its mean in bytes.
 const ANSWER: &str = "3KB..60KB";
 const ANSWER_MEAN: u64 = 31_500;
-/// At most one byte in so many is of an answer.
+/// Answers are at most one byte in this many.
 const ANSWER_PART: u64 = 20;
-/// The part of a queue's load that is not ECN-capable where the network has such packets.
+/// Share of a queue's load that is not ECN-capable, where the network has such packets.
 const NOT_ECN_PART: f64 = 0.1;
-/// The load of hosts' links that such packets have in a queue without random flows.
+/// Load of host links by such packets in a queue without random flows.
 const NOT_ECN_LOAD: f64 = 0.01;
-/// The longest buffer that the simulator has.
+/// Picoseconds of a second.
+const PICO: u64 = 1_000_000_000_000;
+/// Largest buffer of the simulator.
 const MOST_BYTES: u64 = 4_000_000_000;
 
-/// A network as it is simulated.
+/// Simulation model of a network.
 #[derive(Clone, Debug)]
 pub struct Model<'a> {
     /// The network.
     pub network: &'a Network,
-    /// The load of the hosts' links.
+    /// Load of the host links.
     pub load: f64,
-    /// In what it differs from the network, each in a line.
+    /// Differences from the network, a line each.
     pub notes: Vec<String>,
-    /// The queues of a simulated port, by number: those of the network by their place; `None` for
-    /// one that has only DCQCN's feedback.
+    /// Queues of a simulated port, by number: the index of the network's queue, or `None` for a
+    /// queue with only DCQCN's feedback.
     places: Vec<Option<usize>>,
-    /// How many of them are served strictly first.
+    /// Number of strict queues, which come first.
     strict: usize,
     leaves: u32,
     hosts_per_leaf: u32,
-    /// The scenario without what is varied.
+    /// The scenario without varied keys.
     text: String,
-    /// The sources of random flows, in the order of the scenario.
+    /// Traffic sources, in the order of the scenario.
     sources: Vec<Source>,
 }
 
-/// A source of random flows.
+/// A traffic source.
 #[derive(Clone, Copy, Debug)]
 struct Source {
     /// The simulated queue of its packets.
@@ -71,15 +73,15 @@ struct Source {
 }
 
 impl<'a> Model<'a> {
-    /// The network with so many packets sent over links in a run, about.
+    /// Model of a network with about `packet_hops` packet-hops in a run.
     pub fn new(network: &'a Network, packet_hops: f64) -> Result<Self, Problem> {
         let mut model = Self::bare(network);
         let fixed = model.fixed();
         if network.traffic.trace.is_some() {
-            model.text = fixed + &model.trace()?;
+            model.text = fixed + &model.trace();
             return Ok(model);
         }
-        // How far a thousand flows reach is what the scenario's outline says.
+        // The scenario's outline gives the packet-hops of a thousand flows.
         let thousand = format!("{fixed}{}", model.flows(1_000));
         let plan = Scenario::parse("evidence", &thousand, &[])?.plan()?;
         let offered = &plan[0].outline.offered;
@@ -90,7 +92,7 @@ impl<'a> Model<'a> {
             reason = "20 to 50 000 flows"
         )]
         let flows = (part * 1e3) as u64;
-        // So many that answers are a small part of all bytes.
+        // Few enough that answers are a small part of all bytes.
         let answer = u64::from(network.traffic.incast) * ANSWER_MEAN;
         let bursts = offered.payload / 1_000 * flows / ANSWER_PART / answer.max(1);
         let bursts = bursts.clamp(1, BURSTS);
@@ -106,7 +108,7 @@ impl<'a> Model<'a> {
         let (strict, weighted): (Vec<usize>, Vec<usize>) =
             (0..network.queues.len()).partition(is_strict);
         let mut places: Vec<Option<usize>> = strict.into_iter().map(Some).collect();
-        // Feedback of DCQCN is in the first queue.
+        // DCQCN's feedback uses the first queue.
         let has_feedback = network.queues.iter().any(|queue| queue.transport == Transport::Dcqcn);
         if has_feedback && places.is_empty() {
             places.push(None);
@@ -134,17 +136,26 @@ impl<'a> Model<'a> {
             ));
         }
         model.sources = model.sources();
+        if let Some(trace) = &network.traffic.trace
+            && !trace.has_services
+            && network.queues.len() > 1
+        {
+            model.notes.push(format!(
+                "the trace has no column `service`: all its flows use queue {}",
+                network.default_queue().id
+            ));
+        }
         if model.has_not_ecn() {
             model.notes.push(model.about_not_ecn());
         }
         if network.layers > 2 {
-            let note = "three layers are simulated as two, over the same round trip";
+            let note = "three layers are simulated as two, with the same round-trip time";
             model.notes.push(note.to_owned());
         }
         model
     }
 
-    /// The scenario without a sweep, for `purpose`. It is run under so many seeds, from `seed` on.
+    /// The scenario without a sweep, for `purpose`, with `runs` seeds from `seed` on.
     pub fn scenario(&self, purpose: &str, seed: u64, runs: u32) -> String {
         let name = format!("{}-{purpose}", self.network.name);
         format!(
@@ -155,7 +166,7 @@ impl<'a> Model<'a> {
         )
     }
 
-    /// Keys of the scenario and values that give it this load of the hosts' links, in the form of a
+    /// Keys of the scenario with values that give this load of the host links, as the inside of a
     /// table.
     pub fn with_load(&self, load: f64) -> String {
         let load = self.steady_load(load);
@@ -173,12 +184,12 @@ impl<'a> Model<'a> {
         sets.join(", ")
     }
 
-    /// How many hosts are simulated.
+    /// Number of simulated hosts.
     pub fn hosts(&self) -> u32 {
         self.leaves * self.hosts_per_leaf
     }
 
-    /// The key of the dynamic threshold's factor.
+    /// Key of the dynamic threshold's factor.
     pub fn alpha_key(&self) -> &'static str {
         if self.network.lossless().next().is_some() {
             "switch.buffer.egress.alpha"
@@ -187,8 +198,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The factor for each simulated queue as a list: queues that PFC protects are not dropped for
-    /// it.
+    /// The factor for each simulated queue, as a list: it never makes lossless queues drop.
     pub fn alphas(&self, alpha: Ratio) -> String {
         let of = |place: &Option<usize>| match place {
             Some(place) if self.network.queues[*place].lossless => "1000".to_owned(),
@@ -221,7 +231,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// For each simulated queue, what is given for the network's queue; `other` for one with
+    /// A value for each simulated queue: `of` the network's queue, or `other` for a queue with
     /// feedback only.
     pub fn by_queue<T>(&self, of: impl Fn(&Queue) -> T, other: impl Fn() -> T) -> Vec<T> {
         let one = |place: &Option<usize>| match place {
@@ -231,7 +241,7 @@ impl<'a> Model<'a> {
         self.places.iter().map(one).collect()
     }
 
-    /// The queues that carry random flows, by their number, with their share of the load.
+    /// Numbers of the queues that carry random flows, with their share of the load.
     fn carriers(&self) -> impl Iterator<Item = (usize, f64)> {
         let only_strict = self.strict == self.places.len();
         let weight = move |queue: &Queue| match queue.weight {
@@ -245,9 +255,14 @@ impl<'a> Model<'a> {
         shares.enumerate().filter(|&(_, share)| share > 0.0)
     }
 
-    /// The sources of random flows: one for each queue that carries some, then those whose packets
-    /// are not ECN-capable.
+    /// Traffic sources: one for each queue that carries random flows, then one for each queue whose
+    /// packets are partly not ECN-capable. With a trace, one for each queue that its flows use.
     fn sources(&self) -> Vec<Source> {
+        if self.network.traffic.trace.is_some() {
+            let used = (0..self.places.len()).filter(|&place| self.traced(place).next().is_some());
+            let source = |place| Source { place, share: 0.0, transport: self.transport_of(place) };
+            return used.map(source).collect();
+        }
         let carriers: Vec<(usize, f64)> = self.carriers().collect();
         let is_mixed = |place: usize| {
             let queue = self.places[place].map(|place| &self.network.queues[place]);
@@ -273,14 +288,13 @@ impl<'a> Model<'a> {
         own.chain(others).collect()
     }
 
-    /// Whether a queue has packets that are not ECN-capable among others.
+    /// Whether a queue mixes packets that are not ECN-capable with others.
     fn has_not_ecn(&self) -> bool {
         let has_random_flows = self.network.traffic.trace.is_none();
         has_random_flows && self.network.queues.iter().any(|queue| queue.not_ecn)
     }
 
-    /// The places of the sources whose packets are not ECN-capable, if a queue has such among
-    /// others.
+    /// Indices of the sources whose packets are not ECN-capable, if a queue mixes them with others.
     pub fn not_ecn_sources(&self) -> Vec<u32> {
         if !self.has_not_ecn() {
             return Vec::new();
@@ -292,7 +306,7 @@ impl<'a> Model<'a> {
 
     /// Whether the simulated switches drop packets that are not ECN-capable where they mark others.
     fn drops_not_ecn(&self) -> bool {
-        // What is not documented is taken for what RFC 3168, section 7 asks for.
+        // Undocumented switches are assumed to follow RFC 3168, section 7.
         let keeps = |os: Dialect| matches!(os.not_ecn(), NotEcn::Kept(_));
         self.has_not_ecn() && !self.network.switch.os.is_some_and(keeps)
     }
@@ -304,7 +318,7 @@ impl<'a> Model<'a> {
             }
             Some(NotEcn::Kept(_)) => "keep packets that are not ECN-capable where they mark others",
             Some(NotEcn::Unknown(_)) | None => {
-                "drop packets that are not ECN-capable where they mark others, which is not known of \
+                "drop packets that are not ECN-capable where they mark others, which is not documented for \
                  these switches"
             }
         };
@@ -312,7 +326,7 @@ impl<'a> Model<'a> {
     }
 
     /// Traffic that would bring a queue to this length, in a sentence. `size` is the length of a
-    /// run as a part of the usual one.
+    /// run relative to the usual one.
     pub fn reach(&self, length: Bytes, size: f64) -> String {
         let network = self.network;
         if network.traffic.trace.is_some() {
@@ -333,13 +347,14 @@ impl<'a> Model<'a> {
             ways.push(format!("set traffic.incast = {answers}"));
         }
         if ways.is_empty() {
-            return "no load or incast of these hosts does; larger flows do".to_owned();
+            return "no load or incast of these hosts is enough; set a workload with larger flows"
+                .to_owned();
         }
         ways.join(", or ")
     }
 
-    /// The load at which queues of this length are seen: a few times what waits on average before a
-    /// port whose flows arrive at random, which is a mean flow times ρ / (1 − ρ).
+    /// The load at which queues of this length occur: a few times the mean queue of a port with
+    /// random arrivals, which is a mean flow times ρ / (1 − ρ).
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
     fn load_for(&self, length: Bytes) -> f64 {
         let mss = self.network.mtu.saturating_sub(40).max(1);
@@ -350,7 +365,7 @@ impl<'a> Model<'a> {
         (length / (length + FEW * mean)).max(LEAST_LOAD)
     }
 
-    /// The part of `load` with which the uplinks are in a steady state.
+    /// `load`, limited so that the uplinks reach a steady state.
     fn steady_load(&self, load: f64) -> f64 {
         let (hosts, own) = (f64::from(self.hosts()), f64::from(self.hosts_per_leaf));
         let (Some(ratio), true) = (self.network.oversubscription(), self.leaves > 1) else {
@@ -397,8 +412,8 @@ impl<'a> Model<'a> {
         if self.drops_not_ecn() {
             text += "non_ect = \"drop\"\n";
         }
-        // A host's stack holds senders back that share its link; here marks do, whatever switches
-        // are set to. Without them, flows would wait in hosts and not in switches.
+        // A real host's stack holds back senders that share its link; here marks do, for all switch
+        // settings alike. Without them, flows would queue in hosts instead of in switches.
         let marks = Marks::formula(&Plan::new(network));
         _ = writeln!(
             text,
@@ -430,7 +445,7 @@ impl<'a> Model<'a> {
         if network.lossless().next().is_none() {
             return format!("{{ {dynamic} }}");
         }
-        // Every account pauses at α times what is free; what arrives until then is in the headroom.
+        // Every account pauses at α times the free memory; later arrivals use the headroom.
         let fastest = network.speeds().last().copied();
         let room = fastest.map_or(Bytes(0), |speed| network.headroom_of_port(speed));
         let is_lossy = self.by_queue(|queue| !queue.lossless, || true);
@@ -483,7 +498,7 @@ impl<'a> Model<'a> {
     fn transport(&self, transport: Transport) -> String {
         let mtu = self.network.mtu;
         if transport == Transport::Dcqcn {
-            // What RoCE has, with its headers.
+            // Payload sizes of RoCE, which fit with its headers.
             let sizes = [4096_u32, 2048, 1024, 512, 256];
             let fits = sizes.into_iter().find(|size| size + 62 <= mtu);
             let payload = fits.unwrap_or(mtu.saturating_sub(62).max(1));
@@ -544,14 +559,45 @@ impl<'a> Model<'a> {
         )
     }
 
-    fn trace(&self) -> Result<String, Problem> {
-        let Some(trace) = &self.network.traffic.trace else {
-            return Ok(String::new());
+    /// Flows of the trace that use a simulated queue.
+    fn traced(&self, place: usize) -> impl Iterator<Item = &Entry> {
+        let trace = self.network.traffic.trace.as_ref();
+        let own = self.places[place].map(|place| self.network.queues[place].id);
+        let default = self.network.default_queue().id;
+        let is_own = move |entry: &&Entry| {
+            let has_services = trace.is_some_and(|trace| trace.has_services);
+            own == Some(if has_services { entry.flow.service } else { default })
         };
-        let text = reading::text(&trace.file, reading::WRITTEN).map_err(|error| {
-            Problem::new(format!("`{}` cannot be read: {error}", trace.file.display()))
-        })?;
-        Ok(format!("\n[[traffic]]\nkind = \"list\"\nflows = '''\n{}\n'''\n", text.trim()))
+        trace.into_iter().flat_map(|trace| &trace.flows.entries).filter(is_own)
+    }
+
+    /// The flows of the trace: a list for each queue, with the transport of the queue.
+    fn trace(&self) -> String {
+        let groups = self.groups();
+        let mut text = String::new();
+        for &Source { place, transport, .. } in &self.sources {
+            let group = group(&groups, transport);
+            _ = writeln!(
+                text,
+                "\n[[traffic]]\nkind = \"list\"\ngroup = {group}\nflows = '''\n\
+                 id,start_s,src,dst,bytes,service,path,ack_path"
+            );
+            for Entry { id, flow, path, ack_path, .. } in self.traced(place) {
+                let (whole, part) = (flow.start.as_ps() / PICO, flow.start.as_ps() % PICO);
+                let shown = |path: &Option<u32>| path.map_or_else(String::new, |it| it.to_string());
+                _ = writeln!(
+                    text,
+                    "{id},{whole}.{part:012},{},{},{},{place},{},{}",
+                    flow.src,
+                    flow.dst,
+                    flow.bytes,
+                    shown(path),
+                    shown(ack_path)
+                );
+            }
+            text += "'''\n";
+        }
+        text
     }
 
     /// The delays that give the network's round trips.
@@ -571,17 +617,16 @@ impl<'a> Model<'a> {
         let hops = rates.len() as u64 * 2;
         let least = LEAST_DELAY.as_ps() * hops;
         if shortest < sending + least {
+            let least = crate::marking::time(Span::from_ps(sending + least));
             self.notes.push(format!(
-                "the shortest round trip is {}, which sending a packet takes",
-                crate::marking::time(Span::from_ps(sending + least))
+                "round trips below {least} (serialization of a packet) are simulated as {least}"
             ));
         }
         let travel = shortest.saturating_sub(sending).max(least);
         let cable = network.link_delay.as_ps().min(travel / hops);
         let fabric = if links.is_some() { cable } else { 0 };
         let of_fabric = if links.is_some() { 4 * fabric } else { 0 };
-        // Without pauses it is the same where the time passes, and long cables are simulated
-        // faster.
+        // Without PFC the place of the delay does not matter, and long cables are simulated faster.
         let (host, rest) = if network.lossless().next().is_some() {
             (cable, travel - cable * 4 - of_fabric)
         } else {
@@ -596,17 +641,17 @@ impl<'a> Model<'a> {
     }
 }
 
-/// No simulated cable is shorter.
+/// Shortest simulated cable.
 const LEAST_DELAY: Span = Span::from_ns(50);
 
 struct Delays {
     host: Span,
     fabric: Span,
-    /// What hosts add, each value for a tenth of the flows.
+    /// Delays that hosts add, each for a tenth of the flows.
     stack: Vec<Span>,
 }
 
-/// How many leaves are simulated, and how many hosts at each.
+/// Number of simulated leaves, and of hosts at each.
 fn size(network: &Network, notes: &mut Vec<String>) -> (u32, u32) {
     if network.uplinks.is_none() {
         return (1, network.hosts);
@@ -627,7 +672,7 @@ fn size(network: &Network, notes: &mut Vec<String>) -> (u32, u32) {
     (simulated, per_leaf)
 }
 
-/// When an account is paused. Above a factor of one the pool is full first.
+/// Rule that pauses an account. Above a factor of one the pool fills up first.
 fn pause_rule(alpha: Ratio) -> String {
     let (over, under) = (alpha.numerator(), alpha.denominator());
     if over == 1 && under.is_power_of_two() {

@@ -9,7 +9,7 @@ use super::measure::Measure;
 use super::{Comparison, Evidence, NotEcn, Row};
 use crate::marking::bytes;
 
-/// The parts of a page: what the simulation showed.
+/// Parts of the page with the simulated results.
 pub fn parts(evidence: &Evidence) -> Vec<Part> {
     let shown = shown(evidence);
     let mut head = vec!["setting".to_owned(), "mark at".to_owned()];
@@ -20,9 +20,9 @@ pub fn parts(evidence: &Evidence) -> Vec<Part> {
         id: PARTS[0].into(),
         title: "Simulated".into(),
         intro: format!(
-            "{} hosts, {:.0} % load, incast over it; means and 95 % intervals of {} seeds, the same for all \
-             settings. small: up to 100 KB. large flows: the throughput of those from {} on. queue p99: of \
-             the fullest queue.",
+            "{} hosts, {:.0} % load plus incast; means and 95 % intervals over {} seeds, the same for all \
+             settings. small: flows up to 100 KB; large flows: throughput of flows of {} and more; queue \
+             p99: of the fullest queue.",
             evidence.hosts,
             evidence.load * 100.0,
             evidence.seeds,
@@ -41,7 +41,7 @@ pub fn parts(evidence: &Evidence) -> Vec<Part> {
 /// The ids of the parts.
 pub const PARTS: [&str; 2] = ["evidence", "not-ecn"];
 
-/// What happens to packets that are not ECN-capable, where a queue has some.
+/// Treatment of packets that are not ECN-capable, if a queue has some.
 fn not_ecn(evidence: &Evidence) -> Option<Part> {
     let head = ["setting", "mark at", "dropped", "small mean", "timeouts"];
     let row = |row: &NotEcn| {
@@ -67,9 +67,9 @@ fn not_ecn(evidence: &Evidence) -> Option<Part> {
     (!rows.is_empty()).then(|| Part {
         id: PARTS[1].into(),
         title: "Packets that are not ECN-capable".into(),
-        intro: "dropped: packets in a run that met the threshold and cannot be marked; small mean: the \
-                completion time of flows up to 100 KB without ECN; timeouts: flows that waited for a \
-                retransmission timer."
+        intro: "dropped: packets of a run above the threshold that cannot be marked; small mean: completion \
+                time of flows up to 100 KB without ECN; timeouts: flows that waited for a retransmission \
+                timeout."
             .into(),
         head: head.map(str::to_owned).to_vec(),
         rows,
@@ -77,7 +77,7 @@ fn not_ecn(evidence: &Evidence) -> Option<Part> {
     })
 }
 
-/// The measures that differ from nothing somewhere. The mean is left to the page's charts.
+/// Measures with a value in some row, without the mean, which only the page's charts have.
 fn shown(evidence: &Evidence) -> Vec<Measure> {
     let has = |measure: &Measure| {
         let place = Measure::ALL.iter().position(|own| own == measure);
@@ -106,7 +106,7 @@ fn cells(row: &Row, shown: &[Measure]) -> Cells {
     }
 }
 
-/// What it means for the formula, a line for each other setting.
+/// Comparison with the formula, a line for each other setting.
 fn verdicts(evidence: &Evidence) -> Vec<String> {
     if evidence.shows_nothing() {
         let longest = evidence.longest.map_or_else(String::new, |longest| {
@@ -130,20 +130,20 @@ fn verdicts(evidence: &Evidence) -> Vec<String> {
                 Comparison::Untested => {
                     let (label, set) = (&row.label, &row.set);
                     return format!(
-                        "{label} ({set}): no queue came near a threshold: this shows nothing"
+                        "{label} ({set}): no queue came near a threshold, so this shows nothing"
                     );
                 }
-                Comparison::Loses => "the formula's answer loses",
-                Comparison::Same => "no difference is shown",
-                Comparison::Trades => "each is better in something",
-                Comparison::Wins => "the formula's answer wins",
+                Comparison::Loses => "beats the formula",
+                Comparison::Same => "tied with the formula",
+                Comparison::Trades => "better than the formula in some measures, worse in others",
+                Comparison::Wins => "worse than the formula",
             };
             format!("{} ({}): {verdict}: {}", row.label, row.set, changes(row))
         })
         .collect()
 }
 
-/// What changes against the formula, measure by measure.
+/// Changes against the formula, measure by measure.
 pub(crate) fn changes(row: &Row) -> String {
     let decides = [Measure::P99Small, Measure::Throughput, Measure::Drops, Measure::Pauses];
     let own = row.against.iter().filter(|against| {

@@ -171,3 +171,46 @@ fn todays_alpha_of_one_queue_is_not_taken_for_that_of_another_in_silence() {
     current.settings[1].alpha = Ratio::new(2, 1);
     assert!(is_said(notes(&current)), "{:?}", notes(&current));
 }
+
+/// The network of a trace over a strict queue 6, a lossless queue 3 and queue 0.
+fn traced(flows: &str) -> Network {
+    let folder = std::env::temp_dir().join(format!("tidegate-traced-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("net.toml");
+    let text = "fabric = { host_ports = \"4x10Gbps\" }\nswitch = { buffer = \"4MB\" }\n\
+                rtt = { base = \"40us\" }\ntraffic = { trace = \"flows.csv\" }\nqueue = [\n\
+                { id = 0, transport = \"dctcp\" },\n\
+                { id = 3, transport = \"dcqcn\", lossless = true },\n\
+                { id = 6, strict = true } ]\n";
+    std::fs::write(&file, text).unwrap();
+    std::fs::write(folder.join("flows.csv"), flows).unwrap();
+    let network = Network::read(&file).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    network
+}
+
+#[test]
+fn flows_of_a_trace_use_the_queue_and_the_transport_of_their_service() {
+    let network = traced("id,start_s,src,dst,bytes,service\na,0,0,1,1000,0\nb,1e-6,1,2,5000,3\n");
+    let plan = Plan::new(&network);
+    let trial = Trial::new(&plan, None, (1, 1), 1e5).unwrap();
+    assert!(!trial.model.notes.iter().any(|note| note.contains("service")));
+    let scenario = trial.scenario();
+    // Queue 6 is served first: it is simulated queue 0, and queues 0 and 3 follow.
+    let lists: Vec<&str> = scenario.split("kind = \"list\"\n").skip(1).collect();
+    assert!(lists[0].starts_with("group = 0\n") && lists[1].starts_with("group = 1\n"));
+    assert!(lists[0].contains("\na,0.000000000000,0,1,1000,1,,\n"), "{}", lists[0]);
+    assert!(lists[1].contains("\nb,0.000001000000,1,2,5000,2,,\n"), "{}", lists[1]);
+    points(&scenario);
+}
+
+#[test]
+fn a_trace_without_services_uses_the_default_queue_and_says_so() {
+    let network = traced("a,0,0,1,1000\n");
+    let plan = Plan::new(&network);
+    let trial = Trial::new(&plan, None, (1, 1), 1e5).unwrap();
+    let note = "the trace has no column `service`: all its flows use queue 0";
+    assert!(trial.model.notes.iter().any(|own| own == note), "{:?}", trial.model.notes);
+    assert!(trial.scenario().contains("\na,0.000000000000,0,1,1000,1,,\n"));
+    points(&trial.scenario());
+}

@@ -9,13 +9,13 @@ use tidegate_units::{Bytes, ConfigError, Ratio, Span};
 
 use crate::network::Network;
 
-/// Where it is printed.
+/// Source.
 pub const SECTION: &str = "BCC §4.3";
 
-/// What BCC marks at in the pool.
+/// Pool thresholds of BCC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolThresholds {
-    /// What a port needs of the pool for full throughput without loss (`B_R`).
+    /// Share of the pool that a port needs for full throughput without loss (`B_R`).
     pub required: Bytes,
     /// No mark below (`K_min`).
     pub min: Bytes,
@@ -25,7 +25,7 @@ pub struct PoolThresholds {
     pub probability: Ratio,
 }
 
-/// The thresholds for a transport with this `λ`, or the setting that does not let them exist.
+/// Pool thresholds for a transport with this `λ`, or the setting that rules them out.
 pub fn thresholds(network: &Network, lambda: Ratio) -> Result<PoolThresholds, ConfigError> {
     let pool = network.pool();
     let speeds = network.speeds();

@@ -1,13 +1,13 @@
 //! Thresholds for DCQCN, whose senders react to a fraction of marks: `K_min`, `K_max` and `P_max`.
 //!
-//! They follow the speed and not the round-trip time: notifications are at least 50 µs apart
-//! whatever the distance. The values are those of HPCC's evaluation, which its authors took from
-//! operation: 100 KB, 400 KB and 20 % at 25 Gb/s, in proportion to speed (HPCC, SIGCOMM 2019, §5.1
+//! They scale with the port speed and not with the round-trip time: notifications are at least 50
+//! µs apart at any distance. The values come from HPCC's evaluation, whose authors took them from
+//! production: 100 KB, 400 KB and 20 % at 25 Gb/s, in proportion to speed (HPCC, SIGCOMM 2019, §5.1
 //! and its repository).
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
-/// Where it is printed.
+/// Source.
 pub const SECTION: &str = "HPCC §5.1";
 
 /// `K_min` in time at the port's speed: 100 KB at 25 Gb/s.

@@ -4,17 +4,17 @@ use tidegate_units::{Ratio, Span};
 
 use crate::network::Rtt;
 
-/// Where it is printed.
+/// Source.
 pub const SECTION: &str = "ECN♯ §3.4";
 
-/// What ECN♯ marks at.
+/// Sojourn-time targets of ECN♯.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Targets {
-    /// At once above this sojourn time: λ · RTT of a high percentile.
+    /// Sojourn time above which every packet is marked: λ · RTT of a high percentile.
     pub instantaneous: Span,
-    /// Persistently above this one: λ · mean RTT.
+    /// Sojourn time of a standing queue above which packets are marked: λ · mean RTT.
     pub persistent: Span,
-    /// For this long: about the RTT of a high percentile.
+    /// Time that a queue must stand before that: about the RTT of a high percentile.
     pub interval: Span,
 }
 

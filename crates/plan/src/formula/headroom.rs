@@ -1,18 +1,18 @@
-//! PFC headroom: the room that a lossless class needs beyond its pause threshold, for packets that
-//! still arrive after the port asked for a pause.
+//! PFC headroom: memory that a lossless class needs beyond its pause threshold, for packets that
+//! still arrive after the port sent a pause frame.
 //!
-//! In flight are both cables full of bits, a packet that delays the pause frame here, what the
-//! other side sends within the pause quanta of IEEE 802.3, clause 31B.3.7 (512 bits each), and what
-//! arrives while the pause frame passes the pipelines and MACs of both ends. Small packets waste
-//! part of the cells that they are stored in, so that their bytes take more memory. A packet that
-//! the other side has just begun comes on top:
+//! In flight are both cables full of bits, a packet that delays the pause frame here, the bytes
+//! that the other side sends within the pause quanta of IEEE 802.3, clause 31B.3.7 (512 bits each),
+//! and the bytes that arrive while the pause frame passes the pipelines and MACs of both ends.
+//! Small packets waste part of the cells that they are stored in, so that their bytes take more
+//! memory. A packet that the other side has just begun to send comes on top:
 //!
 //! `xoff = MTU + occupancy · (MTU + 2·cable·C + quanta + pipeline·C)`, in whole cells.
 //!
 //! SONiC computes the headroom of dynamic buffers in the same way (`buffer_headroom_mellanox.lua`).
-//! Pipeline delays are not published: those of the catalogue make the result follow the tables that
-//! SONiC ships for platforms with the chip (`facts/headroom.csv`). Where such a table asks for
-//! more, it counts.
+//! Pipeline delays are not published: the delays in the catalogue are fitted, so that the result
+//! follows the tables that SONiC ships for platforms with the chip (`facts/headroom.csv`). Where
+//! such a table asks for more, the table counts.
 
 use tidegate_units::{Bytes, Rate, Span};
 
@@ -49,16 +49,15 @@ pub struct Reaction {
 }
 
 impl Reaction {
-    /// Values for a switch whose chip is not known: as large as those of any chip with a published
-    /// table.
+    /// Values for an unknown chip: no smaller than for any chip with a published table.
     pub const UNKNOWN: Self = Self { pipeline: Span::from_ns(2_500), small_packets: 80 };
 }
 
-/// Bytes of a cell where nobody says how large they are.
+/// Bytes of a cell where the size is not known.
 const USUAL_CELL: u32 = 256;
 
-/// Headroom without which a port loses packets even if pipelines took no time and cells wasted
-/// nothing.
+/// Least headroom: below it, a port loses packets even if pipelines take no time and cells waste no
+/// memory.
 pub fn least(speed: Rate, link_delay: Span, mtu: u32) -> Bytes {
     let none = Reaction { pipeline: Span::ZERO, small_packets: 0 };
     of_port(speed, link_delay, mtu, 1, none)
@@ -78,8 +77,8 @@ pub fn of_port(speed: Rate, link_delay: Span, mtu: u32, cell: u32, reaction: Rea
     Bytes(stored.div_ceil(cell).saturating_mul(cell))
 }
 
-/// Memory that arriving bytes take in cells, if so many percent of them come in packets of the
-/// worst size: of 64 bytes where a cell holds two of them and more, else of one byte more than a
+/// Memory that arriving bytes occupy in cells, if `small_packets` percent of them come in packets
+/// of the worst size: 64 bytes where a cell holds two or more of them, else one byte more than a
 /// cell.
 fn occupied(bytes: u64, cell: u32, small_packets: u32) -> u64 {
     let cell = u128::from(if cell <= 1 { USUAL_CELL } else { cell });

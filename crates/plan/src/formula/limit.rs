@@ -3,25 +3,24 @@
 //! A queue may hold `α · (B − ΣQ)` (dynamic threshold; BCC §2.1). With M queues of equal length
 //! that is `α · B / (1 + M · α)`, so that all of them reach K if `M ≤ B/K − 1/α`.
 //!
-//! For PFC the length that counts is that of the ingress: in the worst case one input feeds all M
-//! congested outputs and holds `M · K`, with p lossless classes that are as full: `α · (B − p·M·K)
-//! ≥ M·K`, thus `M ≤ α · B / (K · (1 + α · p))`. With M all ports of the switch this is the bound
-//! of DCQCN (SIGCOMM 2015), §4.
+//! For PFC the ingress length counts: in the worst case one input feeds all M congested outputs and
+//! holds `M · K`, with p equally full lossless classes: `α · (B − p·M·K) ≥ M·K`, thus `M ≤ α · B /
+//! (K · (1 + α · p))`. If M is the number of ports, this is the bound of DCQCN (SIGCOMM 2015), §4.
 
 use tidegate_units::{Bytes, Ratio};
 
-/// Where the bound for drops is printed.
+/// Source of the bound for drops.
 pub const DROPS: &str = "BCC §2.1";
-/// Where the bound for pauses is printed.
+/// Source of the bound for pauses.
 pub const PAUSES: &str = "DCQCN §4";
 
-/// What a queue may hold while `congested` queues are as long as it, rounded down.
+/// Most bytes that a queue may hold while `congested` queues are equally long, rounded down.
 pub fn of_queue(buffer: Bytes, alpha: Ratio, congested: u32) -> Bytes {
     let (n, d) = parts(alpha);
     Bytes(narrow(wide(buffer) * n / (d + u128::from(congested) * n)))
 }
 
-/// How many queues can reach `length` before packets are dropped.
+/// Number of queues that can reach `length` before packets are dropped.
 pub fn queues_before_drops(buffer: Bytes, alpha: Ratio, length: Bytes) -> u32 {
     let (n, d) = parts(alpha);
     // B/K − 1/α = (B·n − K·d) / (K·n)
@@ -29,7 +28,8 @@ pub fn queues_before_drops(buffer: Bytes, alpha: Ratio, length: Bytes) -> u32 {
     count(spare, wide(length) * n)
 }
 
-/// How many outputs can reach `length` before an input is paused, with this many lossless classes.
+/// Number of outputs that can reach `length` before an input is paused, with this many lossless
+/// classes.
 pub fn outputs_before_pauses(buffer: Bytes, alpha: Ratio, classes: u32, length: Bytes) -> u32 {
     let (n, d) = parts(alpha);
     // α·B / (K·(1 + α·p)) = n·B / (K·(d + n·p))
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_at_which_the_limit_still_holds() {
+    fn the_limit_holds_at_the_count_and_not_above() {
         let buffer = Bytes::from_kb(12_000);
         for alpha in [Ratio::new(1, 8).unwrap(), Ratio::ONE, Ratio::whole(4)] {
             for length in [10_000, 65_000, 720_000, 4_000_000] {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_for_pauses_is_that_of_dcqcn() {
+    fn the_bound_for_pauses_matches_dcqcn() {
         // §4: 12 MB and 22.4 KB of headroom for each of 32 ports and 8 classes leave 6.27 MB; with
         // β = 8, which is α = 1 here, marks come first up to 21.75 KB.
         let buffer = Bytes(12_000_000 - 8 * 32 * 22_400);

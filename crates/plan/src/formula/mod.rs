@@ -1,7 +1,7 @@
-//! What publications give as thresholds, one file for each formula.
+//! Published threshold formulas, one file each.
 //!
 //! Bytes and times are whole numbers, rounded as each file says. Fractions of throughput are
-//! estimates and no more than shown with two digits.
+//! estimates, good for two digits.
 
 pub mod bcc;
 pub mod dcqcn;

@@ -1,11 +1,11 @@
 //! The standard marking threshold: K = λ · C · RTT (TCN §2.1, equation 1; ECN♯ §2.1; BCC §3.1).
 //!
-//! Where round-trip times differ, a high percentile keeps the throughput of those above the mean
+//! Where round-trip times differ, a high percentile keeps the throughput of flows above the mean
 //! (ECN♯ §2.3).
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
-/// Where it is printed.
+/// Source.
 pub const SECTION: &str = "TCN §2.1, eq. 1";
 
 /// K, in bytes, rounded down.

@@ -1,17 +1,17 @@
-//! How much throughput a threshold keeps, as a range: what was measured on a testbed below, and a
-//! model of the window above.
+//! Throughput that a threshold keeps, as a range: a testbed measurement is the lower end, a model
+//! of the congestion window the upper end.
 //!
 //! The measurement is BCC (APNet 2017), figure 1: 16 flows over 100 Gb/s, base round trip 30 µs,
 //! Linux hosts, digitised from the figure. The model is a window that rises by a packet a round
 //! trip and falls on a mark: by half for ECN*, by α/2 for DCTCP with α = √(2/W) (DCTCP, SIGCOMM
-//! 2010, §3.3). Offloads make bursts, which the model has not.
+//! 2010, §3.3). Offloads send bursts, which the model leaves out.
 
 use crate::network::Transport;
 
-/// Where the measurement is printed.
+/// Source of the measurement.
 pub const SECTION: &str = "BCC §2.2, fig. 1";
 
-/// Goodput in Gb/s at thresholds of 25, 50, … 325 KB; the last is full.
+/// Goodput in Gb/s at thresholds of 25, 50, … 325 KB; the last value is full goodput.
 const DCTCP: [f64; 13] =
     [47.2, 60.0, 67.8, 74.2, 78.5, 82.6, 85.3, 87.4, 88.8, 89.4, 89.6, 89.8, 89.8];
 const ECN_STAR: [f64; 13] =
@@ -20,16 +20,16 @@ const ECN_STAR: [f64; 13] =
 const BDP: f64 = 375_000.0;
 const STEP: f64 = 25_000.0;
 
-/// The least and the most of the throughput that is kept, as fractions of 1.
+/// Range of the throughput that a threshold keeps, as fractions of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
-    /// As measured.
+    /// Lower end: the measurement.
     pub least: f64,
-    /// By the model.
+    /// Upper end: the model.
     pub most: f64,
 }
 
-/// What is kept with a threshold of `ratio` bandwidth-delay products of `window` packets. `None` if
+/// Throughput with a threshold of `ratio` bandwidth-delay products of `window` packets. `None` if
 /// the transport's throughput does not follow from a threshold.
 pub fn kept(transport: Transport, ratio: f64, window: f64) -> Option<Kept> {
     let (curve, cut) = match transport {
@@ -48,7 +48,7 @@ fn measured(curve: &[f64; 13], ratio: f64) -> f64 {
     let place = ratio * BDP / STEP - 1.0;
     let last = curve.len() - 1;
     let share = if place <= 0.0 {
-        // Below the first point, towards nothing without a queue at all.
+        // Below the first point, a line to zero for an empty queue.
         curve[0] * (place + 1.0).max(0.0)
     } else {
         #[expect(
@@ -62,8 +62,8 @@ fn measured(curve: &[f64; 13], ratio: f64) -> f64 {
     (share / curve[last]).min(1.0)
 }
 
-/// A window in bandwidth-delay products that rises to `1 + ratio` and falls by `cut` of it: what it
-/// sends over the time that takes, as a queue makes a round trip longer.
+/// Throughput of a window, in bandwidth-delay products, that rises to `1 + ratio` and falls by the
+/// fraction `cut`. A queue makes the round trip longer.
 fn sawtooth(ratio: f64, cut: f64) -> f64 {
     let (high, low) = (1.0 + ratio, (1.0 + ratio) * (1.0 - cut));
     if low >= 1.0 {

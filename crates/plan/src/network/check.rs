@@ -17,7 +17,7 @@ use crate::formula::headroom::Reaction;
 /// The tables of a file.
 const TABLES: [&str; 5] = ["fabric", "switch", "rtt", "queue", "traffic"];
 
-/// Reads a network. `folder` is where a trace is looked for.
+/// Reads a network. `folder` holds its trace.
 pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Network, Problem> {
     let mut root = keys::Root::default();
     file.fill(&mut root, &TABLES)?;
@@ -58,8 +58,8 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
         mtu: root.mtu,
         switch: self::switch(&switch, &at_switch)?,
         rtt: self::rtt(&rtt, &at_rtt)?,
+        traffic: self::traffic(traffic, &at_traffic, hosts, &queues, folder)?,
         queues,
-        traffic: self::traffic(traffic, &at_traffic, hosts, folder)?,
         assumptions,
     };
     check_memory(&network, &at_switch)?;
@@ -81,18 +81,18 @@ fn below<S: Parameters + Default>(
     }
 }
 
-/// Names all chips, and the way to do without one: the most alike name is that of another chip.
+/// Names all chips and the alternative in the help: the nearest name belongs to another chip.
 fn name_chips(problem: Problem) -> Problem {
     if !problem.message().starts_with("there is no chip") {
         return problem;
     }
     problem.help(format!(
-        "known: {}; for any other, write its memory instead: buffer = \"64MB\"",
+        "known: {}; for any other chip, write the memory instead: buffer = \"64MB\"",
         Chip::NAMES.join(", ")
     ))
 }
 
-/// A name from that of a file.
+/// Name of a network without one: the file's.
 fn name_of_file(file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "network".to_owned())
@@ -106,11 +106,11 @@ fn layers(fabric: &keys::Fabric, at: &SettingsTable) -> Result<u32, Problem> {
         return Ok(layers);
     }
     let help = match (fabric.uplinks, layers) {
-        (None, 2 | 3) => "a switch with others above it has `uplinks`, such as \"8x100Gbps\"",
-        (Some(_), 1) => "a switch alone has no `uplinks`",
-        _ => "allowed: 1 for a switch alone, 2 for leaf-spine, 3 for a fat tree",
+        (None, 2 | 3) => "a leaf below other switches has `uplinks`, such as \"8x100Gbps\"",
+        (Some(_), 1) => "a single switch has no `uplinks`",
+        _ => "allowed: 1 for a single switch, 2 for leaf-spine, 3 for a fat tree",
     };
-    let message = format!("`layers` is {layers}, which does not go with the ports");
+    let message = format!("`layers` is {layers}, which does not match the ports");
     Err(at.problem("layers", message).help(help))
 }
 
@@ -124,7 +124,7 @@ fn hosts(fabric: &keys::Fabric, ports: keys::Ports, at: &SettingsTable) -> Resul
     let key = if fabric.hosts.is_some() { "hosts" } else { "host_ports" };
     let message = format!("the network has {hosts} hosts, which is out of range");
     let help = if most < 2 {
-        "a network has two hosts at least: write more ports, or `uplinks` and `hosts`".to_owned()
+        "a network has at least two hosts: write more ports, or `uplinks` and `hosts`".to_owned()
     } else {
         format!("allowed: 2 to {most} with these ports")
     };
@@ -181,10 +181,10 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
     })
 }
 
-/// A cable of 2000 km is no datacenter's.
+/// Longest propagation delay: 2000 km of cable are beyond a datacenter.
 const LONGEST_CABLE: Span = Span::from_ms(10);
 
-/// Round-trip times of ten seconds are no datacenter's, and nothing overflows below.
+/// Longest round-trip time, far beyond a datacenter; nothing overflows below it.
 const LONGEST_RTT: Span = Span::from_secs(10);
 
 fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
@@ -231,16 +231,16 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
     }
     if mean > p90 {
         return Err(at
-            .problem(key, format!("a mean of {mean} is above what nine of ten are below, {p90}"))
-            .help("they may have been swapped"));
+            .problem(key, format!("a mean of {mean} is above the 90th percentile, {p90}"))
+            .help("the two may be swapped"));
     }
     Ok(Rtt { mean, p90 })
 }
 
-/// The most queues that a port of the switches has that are configured here.
+/// Most queues of a port on the supported switches.
 const MOST_QUEUES: usize = 8;
 
-/// The queues, and what is assumed of their transports.
+/// The queues, and the assumptions about their transports.
 fn queues(file: &SettingsTable, root: &keys::Root) -> Result<(Vec<Queue>, Vec<String>), Problem> {
     let tables = file.tables("queue")?;
     if tables.len() > MOST_QUEUES {
@@ -279,7 +279,7 @@ fn queues(file: &SettingsTable, root: &keys::Root) -> Result<(Vec<Queue>, Vec<St
     Ok((queues, assumptions))
 }
 
-/// The transport of a queue, and what is assumed about it if the file does not say.
+/// The transport of a queue, and the assumption if the file names none.
 fn transport(
     queue: &keys::Queue,
     at: &SettingsTable,
@@ -317,13 +317,13 @@ fn queue(
     }
     if queue.strict && queue.weight.is_some() {
         return Err(at
-            .problem("weight", "a queue that is served first has no weight")
+            .problem("weight", "a strict queue has no weight")
             .help("leave out `weight` or `strict`"));
     }
     let transport = transport.canonical();
     let given = match queue.lambda {
         Some(lambda) => Some((lambda, at)),
-        // λ of the network is that of the network's transport.
+        // λ of the network belongs to the network's transport.
         None if transport == root.transport.canonical() && queue.transport.is_none() => {
             root.lambda.map(|lambda| (lambda, at))
         }
@@ -355,7 +355,7 @@ fn queue(
     })
 }
 
-/// That no number and no code point is given twice.
+/// Checks that no number and no code point is given twice.
 fn check_numbers(queues: &[Queue], tables: &[SettingsTable]) -> Result<(), Problem> {
     let mut owners = BTreeMap::new();
     for (queue, at) in queues.iter().zip(tables) {
@@ -364,7 +364,7 @@ fn check_numbers(queues: &[Queue], tables: &[SettingsTable]) -> Result<(), Probl
             if let Some(owner) = owners.insert((key, number), &queue.name) {
                 let noun = if key == "id" { "number" } else { "DSCP" };
                 return Err(at
-                    .problem(key, format!("{noun} {number} is already that of `{owner}`"))
+                    .problem(key, format!("{noun} {number} already belongs to `{owner}`"))
                     .help("each belongs to one queue"));
             }
         }
@@ -419,12 +419,13 @@ fn traffic(
     traffic: keys::Traffic,
     at: &SettingsTable,
     hosts: u32,
+    queues: &[Queue],
     folder: Option<&Path>,
 ) -> Result<Traffic, Problem> {
     if !(Ratio::ZERO < traffic.load && traffic.load <= Ratio::ONE) {
         return Err(at
             .problem("load", format!("a load of {} is out of range", traffic.load))
-            .help("allowed: above 0 and at most 1, of the hosts' links"));
+            .help("allowed: above 0 and at most 1, of the host links"));
     }
     if traffic.incast == 0 {
         return Err(at
@@ -438,7 +439,7 @@ fn traffic(
                 .problem("trace", "`trace` and `workload` are both given")
                 .help("leave one of them out"));
         }
-        Some(Text(name)) => Some(trace(name, at, hosts, folder)?),
+        Some(Text(name)) => Some(trace(name, at, hosts, queues, folder)?),
     };
     Ok(Traffic { workload: traffic.workload, trace, load: traffic.load, incast: traffic.incast })
 }
@@ -447,6 +448,7 @@ fn trace(
     name: &str,
     at: &SettingsTable,
     hosts: u32,
+    queues: &[Queue],
     folder: Option<&Path>,
 ) -> Result<Trace, Problem> {
     let Some(folder) = folder else {
@@ -458,21 +460,40 @@ fn trace(
         .map_err(|error| at.problem("trace", format!("`{shown}` cannot be read: {error}")))?;
     let flows =
         List::parse(&text).map_err(|error| at.problem("trace", format!("`{shown}`, {error}")))?;
+    let wrong = |line: u32, message: String| {
+        let begin = text.split_inclusive('\n').take(line as usize - 1).map(str::len).sum();
+        let line = text[begin..].lines().next().unwrap_or_default();
+        Problem::in_text(&shown, &text, begin..begin + line.len(), message)
+    };
+    let network = at.file().display().to_string();
+    let has_services = names_services(&text);
     for entry in &flows.entries {
         let (src, dst) = (entry.flow.src.0, entry.flow.dst.0);
-        let Some(&host) = [src, dst].iter().find(|&&host| host >= hosts) else {
-            continue;
-        };
-        let begin = text.split_inclusive('\n').take(entry.line as usize - 1).map(str::len).sum();
-        let line = text[begin..].lines().next().unwrap_or_default();
-        let message = format!("flow `{}` has a host {host} that the network has not", entry.id);
-        return Err(Problem::in_text(&shown, &text, begin..begin + line.len(), message)
-            .help(format!("allowed: 0 to {}, the hosts of {}", hosts - 1, at.file().display())));
+        if let Some(&host) = [src, dst].iter().find(|&&host| host >= hosts) {
+            let message = format!("flow `{}` names host {host}, which the network lacks", entry.id);
+            let help = format!("allowed: 0 to {}, the hosts of {network}", hosts - 1);
+            return Err(wrong(entry.line, message).help(help));
+        }
+        let service = entry.flow.service;
+        if has_services && queues.iter().all(|queue| queue.id != service) {
+            let known: Vec<String> = queues.iter().map(|queue| queue.id.to_string()).collect();
+            let message =
+                format!("flow `{}` is of service {service}, which has no queue", entry.id);
+            let help = format!("allowed: {}, the queues of {network}", known.join(", "));
+            return Err(wrong(entry.line, message).help(help));
+        }
     }
-    Ok(Trace { file, flows: Arc::new(flows) })
+    Ok(Trace { flows: Arc::new(flows), has_services })
 }
 
-/// That the memory can hold what each threshold waits for: otherwise the numbers are a mistake.
+/// Whether the line of names of a trace has a column `service`.
+fn names_services(text: &str) -> bool {
+    let rows = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let first = rows.map(str::trim).find(|row| !row.is_empty()).unwrap_or_default();
+    first.split(',').any(|cell| cell.trim().eq_ignore_ascii_case("service"))
+}
+
+/// Checks that the memory can hold each threshold: otherwise the numbers are a mistake.
 fn check_memory(network: &Network, at: &SettingsTable) -> Result<(), Problem> {
     let pool = network.pool().size;
     let slowest = network.speeds()[0];

@@ -1,7 +1,7 @@
-//! Switch chips by name, with the size of their packet buffer and where that is printed.
+//! Switch chips by name, with the size of their packet buffer and its source.
 //!
-//! Vendors print few of them. A chip whose size has no public source, such as Cisco's Silicon One,
-//! is not here: its owner writes `buffer = "…"` instead.
+//! Vendors publish few sizes. A chip without a public source, such as Cisco's Silicon One, is not
+//! listed: network files write `buffer = "…"` instead.
 
 use std::sync::LazyLock;
 
@@ -47,23 +47,23 @@ choices! {
     }
 }
 
-/// What is public of a chip.
+/// Published properties of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// All packet memory.
     pub buffer: Bytes,
-    /// How many parts the memory has; a port can use one of them only.
+    /// Number of parts of the memory; a port can use only one of them.
     pub parts: u32,
-    /// The bytes of a cell, which thresholds are rounded to; 1 where they are not public.
+    /// Bytes of a cell, to which thresholds are rounded; 1 where the size is not public.
     pub cell: u32,
-    /// What PFC headroom depends on.
+    /// Properties that PFC headroom depends on.
     pub reaction: Reaction,
-    /// Where the size is printed.
+    /// Source of the size.
     pub source: &'static str,
 }
 
 impl Chip {
-    /// What is public of it.
+    /// Published properties.
     pub const fn facts(self) -> Facts {
         let (megabytes, parts, cell, source) = match self {
             Self::Bcm56538 => (4, 1, 1, BCC),
@@ -92,9 +92,9 @@ impl Chip {
         }
     }
 
-    /// What PFC headroom depends on. Pipeline delays are not published: these make the formula
-    /// follow the tables that SONiC ships for platforms with the chip, at the longest packets of
-    /// 9100 B.
+    /// Properties that PFC headroom depends on. Pipeline delays are not published: these values fit
+    /// the formula to the tables that SONiC ships for platforms with the chip, at the longest
+    /// packets of 9100 B.
     const fn reaction(self) -> Reaction {
         let (ns, small_packets) = match self {
             Self::Bcm56538 | Self::TridentPlus | Self::Xpliant => return Reaction::UNKNOWN,
@@ -112,9 +112,9 @@ impl Chip {
         Reaction { pipeline: Span::from_ns(ns), small_packets }
     }
 
-    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the
-    /// platform: for this speed and length of the cable, between the lengths in the tables in
-    /// proportion, and not less than for a slower port or a shorter cable.
+    /// Largest headroom of a port that SONiC ships for a platform with the chip, and the platform,
+    /// for this speed and cable. Lengths between two table rows are interpolated. The result is not
+    /// less than for a slower port or a shorter cable.
     pub fn shipped_headroom(self, speed: Rate, link_delay: Span) -> Option<(Bytes, &'static str)> {
         let name = self.write();
         let rows = || shipped().iter().filter(|row| row.chip == name);
@@ -131,7 +131,7 @@ impl Chip {
     }
 }
 
-/// Headroom for a length of cable between those of two rows.
+/// Headroom for a cable between the lengths of two rows.
 fn between(below: &Shipped, above: &Shipped, link_delay: Span) -> Bytes {
     let whole = u128::from((above.delay - below.delay).as_ps());
     if whole == 0 || below.xoff >= above.xoff {
@@ -149,7 +149,7 @@ pub struct Shipped {
     pub chip: &'static str,
     /// The speed of the port.
     pub speed: Rate,
-    /// The delay of the cable, of which a bit takes 5 ns for each metre.
+    /// Propagation delay of the cable, 5 ns a metre.
     pub delay: Span,
     /// The headroom of one port and lossless class.
     pub xoff: Bytes,
@@ -157,7 +157,7 @@ pub struct Shipped {
     pub platform: &'static str,
 }
 
-/// Headroom as SONiC ships it, for the chips of the catalogue.
+/// Headroom tables that SONiC ships, for the chips of the catalogue.
 pub fn shipped() -> &'static [Shipped] {
     static ROWS: LazyLock<Vec<Shipped>> = LazyLock::new(|| {
         let text = include_str!("../../facts/headroom.csv");

@@ -1,4 +1,4 @@
-//! The tables of a network file and their keys, each declared once with what it means.
+//! Tables and keys of a network file, each declared once with its meaning.
 
 use tidegate_sim::workload::Sizes;
 use tidegate_units::{Bytes, Form, ParseError, Rate, Ratio, Setting, Span, choices, settings};
@@ -7,39 +7,38 @@ use super::chip::Chip;
 use crate::dialect::Dialect;
 
 settings! {
-    /// What is not in a table.
+    /// Keys outside tables.
     pub struct Root {
-        /// The name in file names [default: that of the file].
+        /// Name used in file names [default: the file's name].
         pub name: Option<Text> = None,
-        /// What pages call it [default: the name].
+        /// Title on pages [default: the name].
         pub title: Option<Text> = None,
         /// Transport of the hosts; a queue may have its own. Without this key, queues that name no
         /// transport are planned for DCTCP, and the answer says so.
         pub transport: Transport = Transport::Dctcp,
-        /// What the transport needs of a bandwidth-delay product for full throughput (`λ`)
-        /// [default: the published value of the transport].
+        /// Share of a bandwidth-delay product that the transport needs as a threshold for full
+        /// throughput (`λ`) [default: the published value of the transport].
         pub lambda: Option<Ratio> = None,
-        /// The bytes of the largest packet.
+        /// Bytes of the largest packet.
         pub mtu: u32 = 1500,
     }
 }
 
 settings! {
-    /// `fabric`: the ports of a leaf, and what is above it.
+    /// `fabric`: the ports of a leaf and the layers above it.
     pub struct Fabric {
-        /// The ports of a leaf to hosts, such as `48x25Gbps`.
+        /// Host ports of a leaf, such as `48x25Gbps`.
         pub host_ports: Option<Ports> = None,
-        /// The ports of a leaf to switches above it, such as `8x100Gbps`; `none` for one switch
-        /// alone.
+        /// Uplinks of a leaf, such as `8x100Gbps`; `none` for a single switch.
         pub uplinks: Option<Ports> = None,
-        /// Layers of switches: 1 for a switch alone, 2 for leaf-spine, 3 for a fat tree [default: 2
-        /// with uplinks, else 1].
+        /// Layers of switches: 1 for a single switch, 2 for leaf-spine, 3 for a fat tree [default:
+        /// 2 with uplinks, else 1].
         pub layers: Option<u32> = None,
-        /// All hosts [default: those of one leaf; with uplinks, of as many leaves as a leaf has
-        /// uplinks].
+        /// Number of hosts [default: the host ports of one leaf; with uplinks, of as many leaves as
+        /// a leaf has uplinks].
         pub hosts: Option<u32> = None,
-        /// How long a bit travels through the longest cable, one way; 200 ns is 40 m. Headroom for
-        /// PFC depends on it.
+        /// One-way propagation delay of the longest cable; 200 ns is 40 m. PFC headroom depends on
+        /// it.
         pub link_delay: Span = Span::from_ns(200),
     }
 }
@@ -49,17 +48,16 @@ settings! {
     pub struct Switch {
         /// A chip whose buffer size is public.
         pub chip: Option<Chip> = None,
-        /// The packet memory that ports share [default: that of the chip].
+        /// Packet memory that ports share [default: the chip's].
         pub buffer: Option<Bytes> = None,
-        /// Into how many parts the memory is divided, of which a port can use one [default: that of
-        /// the chip, else 1].
+        /// Parts that the memory is divided into; a port can use one of them [default: the chip's,
+        /// else 1].
         pub parts: Option<u32> = None,
-        /// The factor of the dynamic threshold (`α`): a queue may hold α times what is free.
+        /// Factor of the dynamic threshold (`α`): a queue may hold α times the free memory.
         pub alpha: Ratio = Ratio::ONE,
-        /// What each queue has for itself outside the shared memory.
+        /// Memory reserved for each queue, outside the shared memory.
         pub reserve: Bytes = Bytes(0),
-        /// The bytes of a cell of the memory, which thresholds are rounded to [default: that of the
-        /// chip, else 1].
+        /// Bytes of a memory cell, to which thresholds are rounded [default: the chip's, else 1].
         pub cell: Option<u32> = None,
         /// Delay of the pipelines and MACs of both ends of a cable, which PFC headroom must absorb
         /// [default: the chip's, else 2.5us].
@@ -67,7 +65,7 @@ settings! {
         /// Share of small packets among those that PFC headroom must absorb, in percent: they waste
         /// part of their cells [default: the chip's, else 80].
         pub small_packets: Option<u32> = None,
-        /// The operating system, which decides what can be configured.
+        /// Operating system, which decides the settings that exist.
         pub os: Option<Dialect> = None,
     }
 }
@@ -76,15 +74,15 @@ settings! {
     /// `rtt`: the round-trip time between hosts without queueing: one value, a mean and a
     /// percentile, or a range.
     pub struct Rtt {
-        /// If it is the same for all.
+        /// Round-trip time, if it is the same for all.
         pub base: Option<Span> = None,
-        /// The mean.
+        /// Mean round-trip time.
         pub mean: Option<Span> = None,
-        /// What nine of ten are below.
+        /// 90th percentile of the round-trip time.
         pub p90: Option<Span> = None,
-        /// The shortest; with `max`, all in between are taken as equally likely.
+        /// Shortest round-trip time; with `max`, all values in between are equally likely.
         pub min: Option<Span> = None,
-        /// The longest.
+        /// Longest round-trip time.
         pub max: Option<Span> = None,
     }
 }
@@ -92,41 +90,42 @@ settings! {
 settings! {
     /// `[[queue]]`: a queue of each port.
     pub struct Queue {
-        /// What it is called.
+        /// Name of the queue.
         pub name: Option<Text> = None,
-        /// Its number at the switch, 0 to 7 [default: its place in the file, from 0].
+        /// Number of the queue at the switch, 0 to 7 [default: its position in the file, from 0].
         pub id: Option<u8> = None,
-        /// The code points that it serves, 0 to 63. Without any in the whole file, DSCP 8·i is
+        /// Code points that use the queue, 0 to 63. If the file names none at all, DSCP 8·i uses
         /// queue i.
         pub dscp: Vec<u8> = Vec::new(),
-        /// Its share of the port in percent; those of all queues that are not strict sum to 100
+        /// Share of the port in percent; the shares of all queues that are not strict sum to 100
         /// [default: equal shares].
         pub weight: Option<u32> = None,
-        /// Whether it is served before all others.
+        /// Whether the queue has strict priority.
         pub strict: bool = false,
-        /// Whether it is protected from drops by PFC.
+        /// Whether PFC protects the queue from drops.
         pub lossless: bool = false,
-        /// Transport of its flows; `none` for a queue that must not be marked [default: the
+        /// Transport of the flows; `none` for a queue that must not be marked [default: the
         /// network's; `none` for a strict queue].
         pub transport: Option<Transport> = None,
-        /// Whether packets that are not ECN-capable use it too, such as BGP, UDP or plain TCP. Many
-        /// switches drop them where they mark the others.
+        /// Whether packets that are not ECN-capable, such as BGP, UDP or plain TCP, share the
+        /// queue. Many switches drop them where they mark the others.
         pub not_ecn: bool = false,
-        /// Its transport's `λ` [default: that of the network].
+        /// `λ` of the queue's transport [default: the network's].
         pub lambda: Option<Ratio> = None,
     }
 }
 
 settings! {
-    /// `traffic`: what the network carries.
+    /// `traffic`: the flows of the network.
     pub struct Traffic {
-        /// Sizes of flows: web-search, data-mining, hadoop, cache, or as in a scenario.
+        /// Flow sizes: web-search, data-mining, hadoop, cache, or as in a scenario.
         pub workload: Option<Sizes> = None,
-        /// A CSV file of flows (`id,start_s,src,dst,bytes`) instead, relative to this file.
+        /// CSV file of flows (`id,start_s,src,dst,bytes`, and `service` for the id of the queue)
+        /// instead of a workload, relative to this file.
         pub trace: Option<Text> = None,
-        /// The load of the hosts' links.
+        /// Load of the host links.
         pub load: Ratio = HALF,
-        /// How many hosts answer one at the same moment.
+        /// Number of hosts that answer one host at the same moment.
         pub incast: u32 = 32,
     }
 }
@@ -137,19 +136,19 @@ const HALF: Ratio = match Ratio::new(1, 2) {
 };
 
 choices! {
-    /// What hosts do on a mark.
+    /// Transport of the hosts, and its reaction to marks.
     pub enum Transport {
-        /// The window falls with the fraction of marked bytes.
+        /// Reduces the window in proportion to the fraction of marked bytes.
         Dctcp = "dctcp",
-        /// DCTCP that also works at one end only.
+        /// DCTCP that also works if only one end supports it.
         Odctcp = "odctcp",
-        /// Standard ECN over instantaneous marking: the window is halved on a mark.
+        /// Standard ECN over instantaneous marking: halves the window on a mark.
         EcnStar = "ecn-star",
-        /// Standard ECN: the window is halved on a mark, at most once a round trip.
+        /// Standard ECN: halves the window on a mark, at most once a round trip.
         Rfc3168 = "rfc3168",
-        /// No ECN: losses alone count.
+        /// No ECN: reacts to losses alone.
         Reno = "reno",
-        /// RDMA over Ethernet: rates that congestion notifications set.
+        /// RDMA over Ethernet: congestion notifications set the sending rate.
         Dcqcn = "dcqcn",
         /// RoCEv2 with DCQCN: another word for `dcqcn`.
         Roce = "roce",
@@ -165,7 +164,7 @@ choices! {
 }
 
 impl Transport {
-    /// The word for it in files.
+    /// Name in network files.
     pub fn name(self) -> String {
         self.write()
     }
@@ -204,7 +203,7 @@ impl Transport {
         }
     }
 
-    /// Why its queues are not marked.
+    /// Reason why its queues are not marked.
     pub const fn unmarked_because(self) -> &'static str {
         match self {
             Self::Bbr => "bbr ignores marks",
@@ -216,8 +215,8 @@ impl Transport {
         }
     }
 
-    /// What it needs of a bandwidth-delay product at the port for full throughput (`λ`), and who
-    /// says so. `None` if no threshold follows from it.
+    /// Share of a bandwidth-delay product that it needs as a threshold for full throughput (`λ`),
+    /// with the source. `None` if no threshold follows from it.
     pub const fn lambda(self) -> Option<(Ratio, &'static str)> {
         const DCTCP: Ratio = match Ratio::new(18, 25) {
             Some(ratio) => ratio,
@@ -233,14 +232,14 @@ impl Transport {
     }
 }
 
-/// A text of its owner's choice.
+/// Free text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text(pub String);
 
 impl Setting for Text {
     const FORM: Form = Form::Text("a text");
 
-    /// It is printed on terminals, which control characters would command.
+    /// Refuses control characters: the text is printed on terminals.
     fn read(text: &str) -> Result<Self, ParseError> {
         if text.chars().any(char::is_control) {
             let shown = text.escape_debug().to_string();
@@ -257,16 +256,16 @@ impl Setting for Text {
 /// Ports of one speed: `48x25Gbps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
-    /// How many there are, at least one.
+    /// Number of ports, at least one.
     pub count: u32,
-    /// Their speed.
+    /// Speed of each port.
     pub speed: Rate,
 }
 
 const PORTS: &str = "a number of ports and their speed, such as 48x25Gbps or 48x25G";
 
 impl Ports {
-    /// What all of them carry together, in bits per second.
+    /// Sum of the port speeds, in bits per second.
     pub const fn capacity(self) -> u64 {
         self.speed.as_bps().saturating_mul(self.count as u64)
     }

@@ -1,4 +1,4 @@
-//! A network as its operator knows it, read from a file of ten lines.
+//! Description of a network, read from a file of ten lines.
 //!
 //! ```toml
 //! fabric = { host_ports = "48x25Gbps", uplinks = "8x100Gbps" }
@@ -18,15 +18,15 @@
 //! weight = 30
 //! ```
 //!
-//! The keys and what they mean are the settings in [`keys`]. A file is read as scenarios are: what
-//! is wrong is shown with its line, a caret and what would work.
+//! [`keys`] declares the keys and their meaning. Files are read like scenarios: an error shows its
+//! line, a caret and the accepted values.
 
 mod check;
 pub mod chip;
 pub mod keys;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_report::reading;
@@ -40,24 +40,24 @@ pub use keys::{Ports, Transport};
 use crate::dialect::Dialect;
 use crate::formula::headroom::{self, Reaction};
 
-/// A network that was read and can be planned: every value is present and in range.
+/// A valid network: every value is present and in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// The name in file names.
+    /// Name used in file names.
     pub name: String,
-    /// What pages call it.
+    /// Title on pages.
     pub title: String,
-    /// The ports of a leaf to hosts.
+    /// Host ports of a leaf.
     pub host_ports: Ports,
-    /// The ports of a leaf to switches above it.
+    /// Uplinks of a leaf.
     pub uplinks: Option<Ports>,
     /// Layers of switches, 1 to 3.
     pub layers: u32,
-    /// All hosts, at least 2.
+    /// Number of hosts, at least 2.
     pub hosts: u32,
-    /// How long a bit travels through the longest cable, one way.
+    /// One-way propagation delay of the longest cable.
     pub link_delay: Span,
-    /// The bytes of the largest packet.
+    /// Bytes of the largest packet.
     pub mtu: u32,
     /// The buffer of a leaf.
     pub switch: Switch,
@@ -65,9 +65,9 @@ pub struct Network {
     pub rtt: Rtt,
     /// The queues of a port, by number; at least one.
     pub queues: Vec<Queue>,
-    /// What is carried.
+    /// Flows of the network.
     pub traffic: Traffic,
-    /// What the file left open and the plan assumes, each in a sentence.
+    /// Assumptions where the file left a choice open, a sentence each.
     pub assumptions: Vec<String>,
 }
 
@@ -78,93 +78,93 @@ pub struct Switch {
     pub chip: Option<Chip>,
     /// All packet memory.
     pub buffer: Bytes,
-    /// Into how many parts it is divided.
+    /// Number of parts that the memory is divided into.
     pub parts: u32,
-    /// The factor of the dynamic threshold, above zero.
+    /// Factor of the dynamic threshold, above zero.
     pub alpha: Ratio,
-    /// What each queue has for itself.
+    /// Memory reserved for each queue.
     pub reserve: Bytes,
-    /// The bytes of a cell, at least one.
+    /// Bytes of a memory cell, at least one.
     pub cell: u32,
     /// The operating system, if the file names one.
     pub os: Option<Dialect>,
-    /// What the headroom of lossless classes depends on beside speed and cable.
+    /// Properties that PFC headroom depends on beside speed and cable.
     pub reaction: Reaction,
-    /// PFC headroom that is known from elsewhere; where it says nothing, it is computed.
+    /// PFC headroom that a running switch reserves; it replaces the computed headroom.
     pub reservation: Reservation,
 }
 
 /// PFC headroom that a running switch reserves, instead of the computed one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservation {
-    /// For each lossless class of each port that has one, by the speed of the port.
+    /// Headroom of each lossless class of each port, by the speed of the port.
     pub of_ports: BTreeMap<Rate, Vec<Bytes>>,
-    /// For all ports and classes, if they share one headroom pool smaller than their sum.
+    /// Headroom pool of all ports and classes, if they share one that is smaller than their sum.
     pub pool: Option<Bytes>,
 }
 
 /// Packet memory that some ports share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
-    /// Its size without what queues have for themselves.
+    /// Size without the memory reserved for queues.
     pub size: Bytes,
-    /// How many ports share it.
+    /// Number of ports that share it.
     pub ports: u32,
 }
 
 /// Round-trip times without queueing; the mean is not above the percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rtt {
-    /// The mean.
+    /// Mean.
     pub mean: Span,
-    /// What nine of ten are below.
+    /// 90th percentile.
     pub p90: Span,
 }
 
 /// A queue of each port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// What it is called.
+    /// Name of the queue.
     pub name: String,
-    /// Its number at the switch, 0 to 7.
+    /// Number at the switch, 0 to 7.
     pub id: u8,
-    /// The code points that it serves.
+    /// Code points that use the queue.
     pub dscp: Vec<u8>,
-    /// Its share of the port in percent; `None` if it is served before all others.
+    /// Share of the port in percent; `None` for strict priority.
     pub weight: Option<u32>,
-    /// Whether it is protected from drops by PFC.
+    /// Whether PFC protects the queue from drops.
     pub lossless: bool,
-    /// The transport of its flows.
+    /// Transport of the flows.
     pub transport: Transport,
-    /// The transport's `λ` and who says so; `None` if no threshold follows from it.
+    /// The transport's `λ` with its source; `None` if no threshold follows from it.
     pub lambda: Option<(Ratio, &'static str)>,
-    /// Whether packets that are not ECN-capable use it too.
+    /// Whether packets that are not ECN-capable share the queue.
     pub not_ecn: bool,
 }
 
-/// What is carried.
+/// Flows of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
-    /// Sizes of flows; `None` with a trace.
+    /// Flow sizes; `None` with a trace.
     pub workload: Option<Sizes>,
-    /// The flows of a trace, all between hosts of the network.
+    /// Trace of flows, all between hosts of the network.
     pub trace: Option<Trace>,
-    /// The load of the hosts' links, above 0 and at most 1.
+    /// Load of the host links, above 0 and at most 1.
     pub load: Ratio,
-    /// How many hosts answer one at the same moment.
+    /// Number of hosts that answer one host at the same moment.
     pub incast: u32,
 }
 
 /// A trace of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The file.
-    pub file: PathBuf,
-    /// Its flows.
+    /// Flows in the order of the file.
     pub flows: Arc<List>,
+    /// Whether each flow names its queue, by id, in a column `service`.
+    pub has_services: bool,
 }
 
-/// Where a port of a switch leads.
+/// Role of a leaf's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// To a host.
@@ -174,7 +174,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// What such ports are called.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -197,14 +197,14 @@ impl Network {
         check::network(&SettingsTable::parse(file_name, text)?, None)
     }
 
-    /// The sorts of ports that a leaf has.
+    /// Groups of ports of a leaf.
     pub fn ports(&self) -> impl Iterator<Item = (Role, Ports)> {
         let hosts = (Role::Host, self.host_ports);
         let uplinks = self.uplinks.map(|ports| (Role::Uplink, ports));
         [Some(hosts), uplinks].into_iter().flatten()
     }
 
-    /// The speeds of ports, each once, slowest first.
+    /// Port speeds, each once, slowest first.
     pub fn speeds(&self) -> Vec<Rate> {
         let mut speeds: Vec<Rate> = self.ports().map(|(_, ports)| ports.speed).collect();
         speeds.sort_unstable();
@@ -212,31 +212,31 @@ impl Network {
         speeds
     }
 
-    /// How many ports a leaf has.
+    /// Number of ports of a leaf.
     pub fn port_count(&self) -> u32 {
         self.ports().map(|(_, ports)| ports.count).sum()
     }
 
-    /// How many ports of this speed share one pool.
+    /// Number of ports of this speed that share one pool.
     pub fn ports_of(&self, speed: Rate) -> u32 {
         self.ports_with(speed).div_ceil(self.switch.parts)
     }
 
-    /// How many ports have this speed.
+    /// Number of ports of this speed.
     fn ports_with(&self, speed: Rate) -> u32 {
         let of_speed = self.ports().filter(|(_, ports)| ports.speed == speed);
         of_speed.map(|(_, ports)| ports.count).sum()
     }
 
-    /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch
-    /// alone.
+    /// Oversubscription: host capacity of a leaf over its uplink capacity; `None` for a single
+    /// switch.
     pub fn oversubscription(&self) -> Option<f64> {
         let uplinks = self.uplinks?;
         #[expect(clippy::cast_precision_loss, reason = "it is shown with one decimal")]
         Some(self.host_ports.capacity() as f64 / uplinks.capacity() as f64)
     }
 
-    /// The memory that a port shares with others: one part of all.
+    /// Memory that a port shares with others: one part of the whole.
     pub fn pool(&self) -> Pool {
         let divisor = self.switch.parts;
         let ports = self.port_count().div_ceil(divisor);
@@ -246,8 +246,8 @@ impl Network {
         Pool { size, ports }
     }
 
-    /// Headroom that most ports of this speed reserve for one lossless class: as reserved today,
-    /// else as computed. Everything that needs headroom asks here.
+    /// Headroom that most ports of this speed reserve for one lossless class: the running switch's,
+    /// else the computed one. All users of headroom ask here.
     pub fn headroom_of_port(&self, speed: Rate) -> Bytes {
         let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
         let today = self.switch.reservation.of_ports.get(&speed);
@@ -258,7 +258,7 @@ impl Network {
         usual.map_or_else(|| self.computed_headroom(speed), |(reserved, _)| reserved)
     }
 
-    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port has less
+    /// Adopts the headroom that a running switch reserves. With `is_computed`, no port has less
     /// than the formula asks for.
     pub fn reserve(&mut self, today: &Reservation, is_computed: bool) {
         self.switch.reservation = today.clone();
@@ -301,7 +301,7 @@ impl Network {
             let count = u64::from(self.ports_with(speed));
             let known = self.switch.reservation.of_ports.get(&speed);
             let known = known.map_or(&[][..], Vec::as_slice);
-            // Ports that the switch says nothing about have what the others have.
+            // Ports that the switch's configuration leaves out have as much as most others.
             let others = count.saturating_mul(classes).saturating_sub(known.len() as u64);
             let usual = self.headroom_of_port(speed).0;
             all = known.iter().fold(all, |all, reserved| all.saturating_add(reserved.0));
@@ -310,13 +310,22 @@ impl Network {
         Bytes(all)
     }
 
+    /// Queue of packets whose code point no queue claims: the one of DSCP 0, else the first that is
+    /// neither strict nor lossless.
+    pub fn default_queue(&self) -> &Queue {
+        let of_zero = self.queues.iter().find(|queue| queue.dscp.contains(&0));
+        let ordinary =
+            || self.queues.iter().find(|queue| queue.weight.is_some() && !queue.lossless);
+        of_zero.or_else(ordinary).unwrap_or(&self.queues[0])
+    }
+
     /// The queues that PFC protects.
     pub fn lossless(&self) -> impl Iterator<Item = &Queue> {
         self.queues.iter().filter(|queue| queue.lossless)
     }
 }
 
-/// All keys of a network file as a table in Markdown.
+/// Table of all keys of a network file, in Markdown.
 pub fn reference() -> String {
     let tables = [
         ("", keys::Root::FIELDS),
@@ -333,7 +342,7 @@ pub fn reference() -> String {
         };
         fields.iter().map(row)
     });
-    format!("| key | what it is |\n|---|---|\n{}", rows.collect::<String>())
+    format!("| key | meaning |\n|---|---|\n{}", rows.collect::<String>())
 }
 
 #[cfg(test)]

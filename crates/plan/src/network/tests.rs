@@ -1,4 +1,4 @@
-//! Networks that are read, and what is said of those that cannot be.
+//! Networks that are read, and the errors of those that cannot be.
 
 use tidegate_units::{Bytes, Ratio, Span};
 
@@ -131,16 +131,16 @@ fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
         (
             "mean = \"20us\"",
             "mean = \"40us\"",
-            "a mean of 40us is above what nine of ten are below, 30us",
+            "a mean of 40us is above the 90th percentile, 30us",
             (4, 16),
-            "they may have been swapped",
+            "the two may be swapped",
         ),
         (
             "uplinks = \"8x100Gbps\"",
             "layers = 2",
-            "`layers` is 2, which does not go with the ports",
+            "`layers` is 2, which does not match the ports",
             (2, 47),
-            "a switch with others above it has `uplinks`",
+            "a leaf below other switches has `uplinks`",
         ),
     ];
     for &(old, new, message, position, help) in cases {
@@ -166,14 +166,14 @@ fn what_is_wrong_with_queues_and_traffic_is_shown_too() {
         ),
         (
             "[[queue]]\nweight = 100\nstrict = true\n",
-            "a queue that is served first has no weight",
+            "a strict queue has no weight",
             (6, 10),
             "leave out",
         ),
         ("[[queue]]\ndscp = 64\n", "there is no DSCP 64", (6, 8), "allowed: 0 to 63"),
         (
             "[[queue]]\ndscp = 8\n[[queue]]\ndscp = [10, 8]\n",
-            "DSCP 8 is already that of `queue 0`",
+            "DSCP 8 already belongs to `queue 0`",
             (8, 8),
             "each belongs to one queue",
         ),
@@ -223,11 +223,16 @@ fn a_trace_with_impossible_hosts_is_shown_at_its_line() {
     let flows = trace("b,0.5,2,3,1").unwrap().traffic.trace.unwrap().flows;
     assert_eq!(flows.entries.len(), 2);
     let problem = trace("b,0.5,384,2,1000").unwrap_err();
-    assert_eq!(problem.message(), "flow `b` has a host 384 that the network has not");
+    assert_eq!(problem.message(), "flow `b` names host 384, which the network lacks");
     assert_eq!(problem.position(), Some((3, 1)), "{problem}");
     assert!(problem.advice().unwrap().starts_with("allowed: 0 to 383"), "{problem}");
     let problem = trace("b,0.5").unwrap_err();
     assert_eq!(problem.position(), Some((5, 21)), "{problem}");
+    let services = "# two\nid,start_s,src,dst,bytes,service\na,0,0,1,1000,0\nb,0,0,1,1000,5\n";
+    std::fs::write(folder.join("flows.csv"), services).unwrap();
+    let problem = Network::read(&file).unwrap_err();
+    assert_eq!(problem.message(), "flow `b` is of service 5, which has no queue");
+    assert_eq!(problem.position(), Some((4, 1)), "{problem}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -247,7 +252,7 @@ fn one_port_alone_is_no_network_and_the_help_names_no_empty_range() {
         "host_ports = \"1x25Gbps\"",
     );
     let problem = read(&text).unwrap_err().to_string();
-    assert!(problem.contains("two hosts at least"), "{problem}");
+    assert!(problem.contains("at least two hosts"), "{problem}");
     assert!(!problem.contains("2 to 1"), "{problem}");
 }
 

@@ -1,29 +1,29 @@
 //! Successive halving (Karnin, Koren and Somekh, ICML 2013; Jamieson and Talwalkar, AISTATS 2016):
 //! all candidates under few seeds, the better half of them under more, and so on.
 //!
-//! What is compared are the same seeds for all. The best is then run against the formula under
-//! seeds that the search has not seen: those that chose it would flatter it.
+//! All candidates of a round run under the same seeds. The best is then compared with the formula
+//! under seeds that the search did not use: the seeds that chose it would flatter it.
 
 /// A budget of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// How many candidates are in each round, besides the formula, and under how many seeds they
-    /// have run when it ends.
+    /// Rounds: the number of candidates besides the formula, and the number of seeds that they have
+    /// run under when the round ends.
     pub rounds: Vec<(usize, u32)>,
-    /// Seeds of the last comparison, which come after those of the search.
+    /// Number of seeds of the last comparison, which follow the seeds of the search.
     pub confirm: u32,
-    /// All runs.
+    /// Total number of runs.
     pub runs: usize,
 }
 
-/// Seeds of the last comparison at the least, and at the most.
+/// Least and greatest number of seeds of the last comparison.
 const CONFIRM: (usize, usize) = (3, 20);
-/// At most so many seeds in the search.
+/// Most seeds of the search.
 const SEEDS: usize = 64;
 
 impl Schedule {
-    /// What a budget of runs is spent on, with this many candidates besides the formula, each run
-    /// in so many cells: loads and sorts of traffic. The error is what is needed at least.
+    /// Schedule of a budget of runs, with this many candidates besides the formula, each run in all
+    /// cells. The error is the least budget.
     pub fn new(candidates: usize, cells: usize, budget: usize) -> Result<Self, usize> {
         let needed = (candidates + 1) * cells + 2 * cells * CONFIRM.0;
         if budget < needed || candidates == 0 {

@@ -1,8 +1,8 @@
-//! Searches settings for what a network's operator asks for, with the formula as the one to beat.
+//! Searches for settings that beat the formula for an operator's goal.
 //!
 //! Nothing is simulated here: [`Tuning::scenario`] has every candidate in every cell (a load and a
-//! sort of traffic) under every seed, and [`Tuning::search`] says which of these runs it needs,
-//! round by round.
+//! workload) under every seed, and [`Tuning::search`] asks for the runs that it needs, round by
+//! round.
 
 pub mod halving;
 mod page;
@@ -23,51 +23,51 @@ use space::Candidate;
 use vary::Vary;
 use within::{Goal, Limit, prefers_higher};
 
-/// Packets that a run of a search sends over links, about.
+/// Approximate packet-hops of a run of a search.
 pub const PACKET_HOPS: f64 = 1e7;
-/// Runs, if nobody gives a budget.
+/// Default budget in runs.
 pub const BUDGET: usize = 100;
 
-/// What is asked.
+/// Request for a search.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What is to be as good as possible.
+    /// Measure to optimize.
     pub goal: Goal,
-    /// What must be kept.
+    /// Limits to keep.
     pub limits: Vec<Limit>,
-    /// What is varied.
+    /// Varied keys.
     pub varies: Vec<Vary>,
-    /// The first seed.
+    /// First seed.
     pub seed: u64,
 }
 
-/// A load and a sort of traffic.
+/// A load and a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What it is called.
+    /// Label in tables.
     pub label: String,
-    /// What it sets: keys of the scenario and their values, as the inside of a table.
+    /// Keys of the scenario with their values, as the inside of a table.
     pub sets: String,
-    /// Its load, if loads are varied.
+    /// Load, if loads are varied.
     pub load: Option<f64>,
 }
 
 /// A search that can be run.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    /// What is asked.
+    /// The request.
     pub request: Request,
-    /// What is tried, the formula first.
+    /// Candidates, the formula first.
     pub candidates: Vec<Candidate>,
-    /// Where it is tried, one at least.
+    /// Cells, at least one.
     pub cells: Vec<Cell>,
-    /// What the budget is spent on.
+    /// Rounds that the budget allows.
     pub schedule: Schedule,
     /// Traffic that would bring queues to their thresholds.
     pub reach: String,
 }
 
-/// One run: a candidate, a cell and a seed by their places.
+/// One run: the indices of a candidate, a cell and a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     candidate: usize,
@@ -76,7 +76,7 @@ pub struct Place {
 }
 
 impl Tuning {
-    /// Cells for loads and sorts of traffic, all combinations; one that sets nothing if neither is
+    /// Cells for all combinations of loads and workloads; one that sets nothing if neither is
     /// given.
     pub fn cells(
         loads: &[f64],
@@ -108,7 +108,7 @@ impl Tuning {
     }
 
     /// The scenario of all runs that the search may ask for: `base` with a sweep. Runs are in the
-    /// order of candidates, cells and seeds, as [`Tuning::number`] counts them.
+    /// order of candidates, cells and seeds, as in [`Tuning::number`].
     pub fn scenario(&self, base: &str) -> String {
         use std::fmt::Write;
         let mut text = format!("{base}\n[sweep]\ncandidate = [\n");
@@ -128,17 +128,17 @@ impl Tuning {
         text
     }
 
-    /// Whether there is more than the file's own load and traffic.
+    /// Whether loads or workloads are varied.
     pub fn has_cells(&self) -> bool {
         self.cells.iter().any(|cell| !cell.sets.is_empty())
     }
 
-    /// Under how many seeds each run may be.
+    /// Number of seeds that a candidate may run under.
     pub fn seeds(&self) -> u32 {
         self.schedule.seeds() + self.schedule.confirm
     }
 
-    /// The number of a run in the scenario.
+    /// Number of a run in the scenario.
     pub fn number(&self, place: Place) -> usize {
         (place.candidate * self.cells.len() + place.cell) * self.seeds() as usize
             + place.seed as usize
@@ -155,8 +155,8 @@ impl Tuning {
         places
     }
 
-    /// Searches. `run` measures the runs with these numbers, in their order, or gives `None` if it
-    /// was stopped.
+    /// Runs the search. `run` measures the runs with the given numbers, in their order, or returns
+    /// `None` if it was stopped.
     pub fn search<E: From<String>>(
         &self,
         mut run: impl FnMut(&[usize]) -> Result<Option<Vec<Values>>, E>,
@@ -184,7 +184,7 @@ impl Tuning {
                 return Err(E::from(error));
             }
             let score = |candidate: usize| results.score(candidate, 0..seeds);
-            // Sorting is stable: of equals, the first in the order of candidates stays.
+            // The sort is stable: of equal candidates, the first stays.
             alive.sort_by(|&a, &b| score(a).compare(&score(b)));
         }
         let best = alive[0];
@@ -196,13 +196,13 @@ impl Tuning {
     }
 }
 
-/// What is measured so far.
+/// Measured values so far.
 struct Results<'a> {
     tuning: &'a Tuning,
     values: Vec<Option<Values>>,
 }
 
-/// How good a candidate is; less is better.
+/// Score of a candidate; less is better.
 struct Score {
     violation: f64,
     goal: f64,
@@ -257,8 +257,8 @@ impl<'a> Results<'a> {
         mean(&self.all(candidate, cell, seeds, measure))
     }
 
-    /// Why the formula has no value for what is asked for, if it has none: nothing can be compared
-    /// with it then.
+    /// Error if the formula has no value for the goal or a limit, so that nothing can be compared
+    /// with it.
     fn lacking(&self, seeds: std::ops::Range<u32>) -> Option<String> {
         let request = &self.tuning.request;
         let limits = request.limits.iter().map(|limit| limit.measure);
@@ -271,10 +271,10 @@ impl<'a> Results<'a> {
             let place = if label.is_empty() { String::new() } else { format!(" with {label}") };
             let why = match measure {
                 Measure::Queue => {
-                    "no queue is observed\nhint: `observe.ports = \"switches\"` has those of all switches"
+                    "no queue is observed\nhint: `observe.ports = \"switches\"` observes all switch queues"
                 }
                 Measure::Pauses => {
-                    "no link is observed\nhint: `observe.links = \"all\"` has all of them"
+                    "no link is observed\nhint: `observe.links = \"all\"` observes all links"
                 }
                 _ => "the traffic has no such flows",
             };
@@ -283,7 +283,7 @@ impl<'a> Results<'a> {
         None
     }
 
-    /// By how much a limit is missed, in the worst cell.
+    /// Excess over a limit, in the worst cell.
     fn violation(&self, limit: &Limit, candidate: usize, seeds: &std::ops::Range<u32>) -> f64 {
         let of = |cell| {
             let value = self.mean(candidate, cell, seeds.clone(), limit.measure);
@@ -312,8 +312,9 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// A measure against the formula's over all cells: the mean of logarithms; of what can be zero,
-    /// the mean of differences. `None` if it has none in a cell where the formula has one.
+    /// A measure relative to the formula's over all cells: the sum of logarithms of ratios, or of
+    /// differences for counts that can be zero. `None` without a value in a cell where the formula
+    /// has one.
     fn relative(
         &self,
         candidate: usize,
@@ -336,8 +337,8 @@ impl<'a> Results<'a> {
         Some(sum)
     }
 
-    /// A measure and the formula's, one pair for each seed: over several cells their geometric
-    /// mean, or the sum of what can be zero.
+    /// Pairs of a measure and the formula's, one for each seed: over several cells the geometric
+    /// mean, or the mean if a value is zero.
     fn pairs(
         &self,
         candidate: usize,
@@ -415,10 +416,10 @@ impl<'a> Results<'a> {
     }
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The best candidate besides the formula, by its place.
+    /// Index of the best candidate besides the formula.
     pub best: usize,
     /// The best against the formula over all cells, under seeds that the search did not use.
     pub against: Vec<Against>,
@@ -430,21 +431,21 @@ pub struct Found {
     pub formula_keeps: bool,
     /// Whether the best keeps all limits.
     pub best_keeps: bool,
-    /// Whether runs of the best and of the formula marked no packet and came out the same.
+    /// Whether runs of the best and of the formula marked no packet and gave the same results.
     pub is_untested: bool,
-    /// The most bytes that an observed queue held in any run.
+    /// Most bytes in an observed queue in any run.
     pub longest: Option<f64>,
     goal: Measure,
 }
 
-/// What a search found in a cell.
+/// Result of a search in a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InCell {
-    /// What the cell is called.
+    /// Label of the cell.
     pub label: String,
-    /// Its load, if loads are varied.
+    /// Load, if loads are varied.
     pub load: Option<f64>,
-    /// The formula's number for each of [`Measure::ALL`].
+    /// The formula's estimate of each of [`Measure::ALL`].
     pub formula: Vec<Option<Estimate>>,
     /// The best candidate's.
     pub best: Vec<Option<Estimate>>,
@@ -452,10 +453,10 @@ pub struct InCell {
     pub against: Option<Against>,
 }
 
-/// A candidate in the first round, which all are in.
+/// A candidate in the first round, which includes all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
-    /// Its place.
+    /// Index of the candidate.
     pub candidate: usize,
     /// The goal, against the formula.
     pub against: Option<Against>,
@@ -463,7 +464,7 @@ pub struct Tried {
     pub keeps_limits: bool,
 }
 
-/// How a search ended.
+/// Conclusion of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// No queue came near a threshold: the runs show nothing.
@@ -474,7 +475,7 @@ pub enum Ending {
     OnlyBestKeeps,
     /// Nothing is shown to be better than the formula.
     FormulaStays,
-    /// Nothing keeps the limits, the formula neither.
+    /// No candidate keeps the limits, nor does the formula.
     NothingKeeps,
 }
 
@@ -484,7 +485,7 @@ impl Found {
         self.against.iter().find(|against| against.measure == self.goal)
     }
 
-    /// How the search ended.
+    /// Conclusion of the search.
     pub fn ending(&self) -> Ending {
         if self.is_untested {
             return Ending::Untested;

@@ -1,4 +1,4 @@
-//! What a search found, in words, tables and charts.
+//! Result of a search in words, tables and charts.
 
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
@@ -12,8 +12,7 @@ use super::{Ending, Found, InCell, Tuning};
 use crate::evidence::estimate::{Estimate, scaled};
 use crate::evidence::measure::Measure;
 
-/// A search as a page. `base` is what the first candidate is called: the formula, or the scenario
-/// as it is.
+/// A search as a page.
 pub fn sheet(tuning: &Tuning, found: &Found, title: &str, facts: Vec<String>) -> Sheet {
     Sheet {
         title: title.to_owned(),
@@ -32,7 +31,7 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
         Ending::Beaten => format!("{} beats {base} for {goal}: {gain}", best.label),
         Ending::OnlyBestKeeps => format!("{} keeps the limits, {base} does not", best.label),
         Ending::FormulaStays => format!("Nothing beats {base} for {goal}"),
-        Ending::NothingKeeps => "Nothing that was tried keeps the limits".to_owned(),
+        Ending::NothingKeeps => "No candidate keeps the limits".to_owned(),
     };
     let mut lines = match found.ending() {
         Ending::Untested => untested(tuning, found),
@@ -66,8 +65,8 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
          runs",
         rounds.join(", "),
         match tuning.cells.len() {
-            1 => "one sort of traffic".to_owned(),
-            count => format!("{count} loads and sorts of traffic each"),
+            1 => "one workload".to_owned(),
+            count => format!("{count} loads and workloads each"),
         },
         tuning.schedule.confirm,
         tuning.schedule.runs
@@ -75,13 +74,13 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
     Part {
         id: "verdict".into(),
         title,
-        intro: "Intervals are for 95 % confidence, from pairs of runs under the same seed.".into(),
+        intro: "Intervals have 95 % confidence, from pairs of runs under the same seed.".into(),
         lines,
         ..Part::default()
     }
 }
 
-/// How far queues were from their thresholds, and what would bring them there.
+/// Distance of queues from their thresholds, and traffic that would reach them.
 fn untested(tuning: &Tuning, found: &Found) -> Vec<String> {
     let longest = found.longest.map(|longest| {
         let (divisor, unit) = scaled("B", longest);
@@ -151,8 +150,8 @@ fn comparison(tuning: &Tuning, found: &Found) -> Part {
     Part {
         id: "comparison".into(),
         title: "Under other seeds".into(),
-        intro: "small: up to 100 KB. large flows: the throughput of those of ten bandwidth-delay products \
-                and more; of a scenario, from 1 MB on. queue p99: of the fullest queue."
+        intro: "small: flows up to 100 KB; large flows: throughput of flows of ten bandwidth-delay products \
+                and more, of a scenario 1 MB and more; queue p99: of the fullest queue."
             .into(),
         head,
         rows,
@@ -161,7 +160,7 @@ fn comparison(tuning: &Tuning, found: &Found) -> Part {
     }
 }
 
-/// The goal over loads: whether what is best at one is so at others.
+/// The goal over loads: whether the best candidate is best at all of them.
 fn over_loads(tuning: &Tuning, found: &Found) -> Option<Chart> {
     let goal = tuning.request.goal.measure();
     let place = Measure::ALL.iter().position(|own| *own == goal)?;
@@ -210,7 +209,7 @@ fn unit(measure: Measure) -> &'static str {
     }
 }
 
-/// What each value of what is varied does to the goal.
+/// Effect of each varied value on the goal.
 fn sensitivity(tuning: &Tuning, found: &Found) -> Part {
     let head = ["candidate", "against", "limits"];
     let rows = found.tried.iter().map(|tried| {
@@ -259,7 +258,7 @@ fn chart(tuning: &Tuning, found: &Found, place: usize, vary: &Vary) -> Option<Ch
         marks.push(Mark {
             x,
             y: mean(&ratios).unwrap_or(f64::NAN),
-            // Of several candidates with this value there is no one interval.
+            // Several candidates with this value have no common interval.
             interval: match &own[..] {
                 [(_, Some(interval))] => Some((interval.low, interval.high)),
                 _ => None,

@@ -1,4 +1,4 @@
-//! The candidates of a search: every combination of the values of what is varied.
+//! The candidates of a search: all combinations of the varied values.
 
 use std::fmt::Write;
 
@@ -12,18 +12,18 @@ use crate::formula::{ecn_sharp, sojourn};
 use crate::marking::{Marking, Ramp};
 use crate::plan::Plan;
 
-/// A setting that is tried.
+/// A setting to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// What it is called.
+    /// Label in tables.
     pub label: String,
-    /// The value of each key that is varied; empty for a formula that has none of them.
+    /// Value of each varied key; empty for a formula that matches none of the combinations.
     pub values: Vec<String>,
-    /// What it sets: keys of the scenario and their values, as the inside of a table.
+    /// Keys of the scenario with their values, as the inside of a table.
     pub sets: String,
 }
 
-/// At most so many candidates.
+/// Most candidates.
 const MOST: usize = 1_000;
 
 /// Keys of networks, for errors.
@@ -31,7 +31,7 @@ const KEYS: &str = "scale (of all thresholds), threshold[.QUEUE], min-threshold[
                     probability[.QUEUE], alpha, weight.QUEUE, scheme (queue-red, tcn, ecn-sharp), or a \
                     full key of scenarios such as switch.marking.average_weight";
 
-/// The formula's answer and all combinations for a network, the formula first.
+/// The formula and all combinations for a network, the formula first.
 pub fn of_network(
     plan: &Plan<'_>,
     model: &Model<'_>,
@@ -45,7 +45,7 @@ pub fn of_network(
     }];
     for values in combinations(varies)? {
         let mut setting = base.clone();
-        // The scheme first: others change what it is set to.
+        // The scheme first: other keys change its parameters.
         let pairs = || varies.iter().zip(&values);
         let (schemes, others): (Vec<_>, Vec<_>) =
             pairs().partition(|(vary, _)| vary.key == "scheme");
@@ -58,7 +58,7 @@ pub fn of_network(
     Ok(candidates)
 }
 
-/// What a scenario has now and all combinations, what it has first.
+/// The scenario as it is, then all combinations.
 pub fn of_scenario(resolved: &str, varies: &[Vary]) -> Result<Vec<Candidate>, String> {
     let now = |vary: &Vary| {
         let value = value_of(resolved, &vary.key).ok_or_else(|| {
@@ -84,7 +84,7 @@ pub fn of_scenario(resolved: &str, varies: &[Vary]) -> Result<Vec<Candidate>, St
     Ok(candidates)
 }
 
-/// Adds a candidate unless another sets the same, such as the formula, whose values are then known.
+/// Adds a candidate unless another sets the same. If that is the formula, it gets the values.
 fn add(candidates: &mut Vec<Candidate>, label: String, values: Vec<String>, sets: String) {
     match candidates.iter_mut().find(|candidate| candidate.sets == sets) {
         Some(same) if same.values.is_empty() => same.values = values,
@@ -128,14 +128,14 @@ fn label(varies: &[Vary], values: &[String]) -> String {
     varies.iter().zip(values).map(part).collect::<Vec<_>>().join(" ")
 }
 
-/// What a network's switches are set to.
+/// Settings of a network's switches.
 #[derive(Clone)]
 struct Settings {
     scheme: Scheme,
-    /// Of all thresholds.
+    /// Factor on all thresholds.
     scale: f64,
     marks: Marks,
-    /// The share of each queue.
+    /// Share of each queue.
     weights: Vec<Option<u32>>,
     /// Full keys of the scenario with their values.
     others: Vec<(String, String)>,
@@ -223,11 +223,9 @@ impl Settings {
             }
         }
         if !has_slope {
-            return Err(
-                "all queues that are meant are marked at a step, which has no probability\n\
+            return Err("every selected queue is marked at a step, which has no probability\n\
                  hint: vary min-threshold too, before it"
-                    .to_owned(),
-            );
+                .to_owned());
         }
         Ok(())
     }
@@ -249,7 +247,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What it sets, as the inside of a table.
+    /// Keys of the scenario with their values, as the inside of a table.
     fn table(&self, plan: &Plan<'_>, model: &Model<'_>) -> Result<String, String> {
         let marks = self.marks.scaled(self.scale);
         let mut sets = format!("\"switch.marking\" = {}", self.marking(plan, model, &marks)?);
@@ -308,7 +306,7 @@ impl Settings {
     }
 }
 
-/// The places of the queues that are meant: one by its number, or all.
+/// Indices of the selected queues: one by its id or name, or all.
 fn places(plan: &Plan<'_>, queue: Option<&str>) -> Result<Vec<usize>, String> {
     let queues = &plan.network.queues;
     let Some(queue) = queue else {
@@ -341,7 +339,7 @@ fn share(length: Bytes, min: Bytes, max: Bytes) -> u64 {
     (length.0 as f64 * min.0 as f64 / max.0.max(1) as f64).round() as u64
 }
 
-/// The value of a key in a scenario that is written out in full, as TOML.
+/// The value of a key in a fully resolved scenario, as TOML.
 fn value_of<'a>(resolved: &'a str, key: &str) -> Option<&'a str> {
     let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
     let (table, number) = match table.rsplit_once('.') {
@@ -375,7 +373,9 @@ pub fn loads(text: &str) -> Result<Vec<f64>, String> {
     let read = |value: &str| {
         let load = Ratio::read(value.trim()).ok().map(real);
         load.filter(|load| *load > 0.0 && *load <= 1.0).ok_or_else(|| {
-            format!("--load {text}: `{value}` is no load\nhint: parts of 1 such as 0.3,0.5,0.8")
+            format!(
+                "--load {text}: `{value}` is not a load\nhint: fractions of 1, such as 0.3,0.5,0.8"
+            )
         })
     };
     text.split(',').map(read).collect()

@@ -1,27 +1,26 @@
-//! What is varied: `KEY=RANGE`, where a range is a list `a,b,c` or `a..b` with as many points as
-//! asked.
+//! Varied keys: `KEY=RANGE`, where a range is a list `a,b,c` or `a..b` with a number of points.
 
 use std::fmt::Write;
 
-/// A key and the values that are tried.
+/// A key and the values to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vary {
     /// The key.
     pub key: String,
-    /// Its values as texts, at least one.
+    /// Values as texts, at least one.
     pub values: Vec<String>,
 }
 
-/// Points of a range, if nobody says how many.
+/// Default number of points of a range.
 const POINTS: usize = 7;
-/// At most so many.
+/// Most points of a range.
 const MOST: usize = 100;
 
 const ACCEPTED: &str = "KEY=a,b,c or KEY=a..b or KEY=a..b:POINTS, such as scale=0.25..4:9, \
                         threshold=20KB..320KB or scheme=queue-red,tcn";
 
 impl Vary {
-    /// Reads `KEY=RANGE`. Points of a range are apart by equal factors.
+    /// Reads `KEY=RANGE`. The points of a range have equal ratios.
     pub fn read(text: &str) -> Result<Self, String> {
         let fail = |why: &str| format!("--vary {text}: {why}\nhint: {ACCEPTED}");
         let (key, range) = text.split_once('=').ok_or_else(|| fail("there is no `=`"))?;
@@ -42,7 +41,7 @@ impl Vary {
                 seen.push(value);
             }
         }
-        // Full keys of scenarios are as they are written.
+        // Full keys of scenarios stay as written.
         let short = key.replace('_', "-").to_lowercase();
         let is_full = key.contains('.') && !is_short(&short);
         Ok(Self { key: if is_full { key.to_owned() } else { short }, values: seen })
@@ -59,15 +58,16 @@ fn points(from: &str, to: &str) -> Result<Vec<String>, String> {
         None => (to, POINTS),
         Some((to, count)) => match count.trim().parse() {
             Ok(count) if (2..=MOST).contains(&count) => (to, count),
-            _ => return Err(format!("`{count}` is no number of points: 2 to {MOST}")),
+            _ => return Err(format!("`{count}` is not a number of points from 2 to {MOST}")),
         },
     };
     let read = |text: &str| {
-        Quantity::read(text).ok_or_else(|| format!("`{text}` is no number with or without a unit"))
+        Quantity::read(text)
+            .ok_or_else(|| format!("`{text}` is not a number, with or without a unit"))
     };
     let (from, to) = (read(from)?, read(to)?);
     if from.unit != to.unit {
-        return Err("its ends are of different units".to_owned());
+        return Err("its ends have different units".to_owned());
     }
     if from.value <= 0.0 || to.value <= from.value {
         return Err("the end must be above the beginning, and both above 0".to_owned());
@@ -80,17 +80,16 @@ fn points(from: &str, to: &str) -> Result<Vec<String>, String> {
     Ok((0..count).map(at).collect())
 }
 
-/// A number in the unit that things are counted in: bytes, seconds, bits per second, packets or
-/// one.
+/// A number in a base unit: bytes, seconds, bits per second, packets or 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// In that unit.
+    /// Value in the base unit.
     pub value: f64,
     /// `B`, `s`, `bit/s`, `pkts` or empty.
     pub unit: &'static str,
 }
 
-/// Units as they are written, with the unit that they count in and how much of it they are.
+/// Units as written, with their base unit and their worth in it.
 const UNITS: [(&str, &str, f64); 20] = [
     ("Tbps", "bit/s", 1e12),
     ("Gbps", "bit/s", 1e9),
@@ -129,7 +128,7 @@ impl Quantity {
             }
             None => number.parse().ok()?,
         };
-        // A hundredth is no float: what is divided by a hundred is as near as can be.
+        // A hundredth is not a float: dividing by 100 is more accurate than multiplying by 0.01.
         let (value, unit) = match unit {
             "%" => (value / 100.0, ""),
             unit => (value * worth, unit),
@@ -193,11 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_an_error_that_shows_one() {
+    fn an_unreadable_range_is_an_error_with_an_example() {
         for (text, why) in [
             ("scale", "no `=`"),
             ("scale=", "values are needed"),
-            ("scale=1..x", "`x` is no number"),
+            ("scale=1..x", "`x` is not a number"),
             ("scale=4..1", "above the beginning"),
             ("scale=0..1", "above 0"),
             ("scale=1KB..1ms", "different units"),

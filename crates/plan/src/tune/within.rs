@@ -1,4 +1,4 @@
-//! What is asked for: a goal, and limits such as `throughput>95%` or `p99-small<500us`.
+//! Goals of a search, and limits such as `throughput>95%` or `p99-small<500us`.
 
 use tidegate_units::{Setting, choices};
 
@@ -6,21 +6,21 @@ use super::vary::Quantity;
 use crate::evidence::measure::{Better, Measure};
 
 choices! {
-    /// What is to be as good as possible.
+    /// Measure to optimize.
     pub enum Goal {
-        /// The 99th percentile of small flows.
+        /// 99th percentile of small flows.
         P99Small = "p99-small",
-        /// The throughput of large flows.
+        /// Throughput of large flows.
         Throughput = "throughput",
-        /// The mean completion time of all flows.
+        /// Mean completion time of all flows.
         Mean = "mean",
-        /// Few drops, and of those with as few the best 99th percentile of small flows.
+        /// Fewest drops; ties go to the best 99th percentile of small flows.
         NoDrops = "no-drops",
     }
 }
 
 impl Goal {
-    /// What is measured.
+    /// Measure of the goal.
     pub const fn measure(self) -> Measure {
         match self {
             Self::P99Small => Measure::P99Small,
@@ -31,14 +31,14 @@ impl Goal {
     }
 }
 
-/// A limit that settings must keep, at every load and with all traffic.
+/// A limit that settings must keep in every cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// What is limited.
+    /// Limited measure.
     pub measure: Measure,
-    /// Whether values must be below.
+    /// Whether values must be below the bound; else above.
     pub is_below: bool,
-    /// The bound.
+    /// Bound.
     pub bound: Bound,
 }
 
@@ -47,7 +47,7 @@ pub struct Limit {
 pub enum Bound {
     /// A value.
     Value(f64),
-    /// A part of what the formula's answer has.
+    /// A fraction of the formula's value.
     OfFormula(f64),
 }
 
@@ -67,7 +67,7 @@ impl Limit {
         let is_below = rest.starts_with('<');
         let bound = rest[1..].trim_start_matches('=').trim();
         let measure = Measure::read(name.trim()).map_err(|_| fail("there is no such metric"))?;
-        let quantity = Quantity::read(bound).ok_or_else(|| fail("the limit is no number"))?;
+        let quantity = Quantity::read(bound).ok_or_else(|| fail("the limit is not a number"))?;
         if quantity.value < 0.0 {
             return Err(fail("a limit is not negative"));
         }
@@ -91,8 +91,8 @@ impl Limit {
         Ok(Self { measure, is_below, bound })
     }
 
-    /// By what part of the bound a value is beyond it; 0 if it keeps the limit. What was not
-    /// measured is not known to keep it: it is infinitely far beyond.
+    /// Excess of a value over the bound, relative to the bound; 0 if it keeps the limit, infinite
+    /// without a value.
     pub fn violation(&self, value: Option<f64>, formula: Option<f64>) -> f64 {
         let bound = match self.bound {
             Bound::Value(bound) => Some(bound),
@@ -102,7 +102,7 @@ impl Limit {
             return f64::INFINITY;
         };
         let beyond = if self.is_below { value - bound } else { bound - value };
-        // What is at most one of nothing is at most that.
+        // A value on the bound keeps the limit, also if the bound is zero.
         if beyond <= 0.0 { 0.0 } else { beyond / bound.abs().max(1e-12) }
     }
 }
@@ -134,11 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_limit_is_an_error_that_names_the_metrics() {
+    fn an_unreadable_limit_is_an_error_that_names_the_metrics() {
         for (text, why) in [
             ("p99-small", "no `<` or `>`"),
             ("p98<1us", "no such metric"),
-            ("p99-small<soon", "is no number"),
+            ("p99-small<soon", "is not a number"),
             ("p99-small<5KB", "should be a time"),
             ("throughput>5", "should be a rate"),
             ("queue<-1KB", "not negative"),

@@ -244,7 +244,7 @@ fn every_fault_is_named_with_its_ports() {
             "there is no WRED_PROFILE `AZURE_LOSLESS`, which 1 row of QUEUE refers to; did you mean `AZURE_LOSSLESS`?",
             0,
         ),
-        ("DSCP 26 leads to queue 0, and the network has it in queue 3", 1),
+        ("DSCP 26 leads to queue 0, but the network has it in queue 3", 1),
     ];
     for (text, ports) in expected {
         let matches = found.iter().filter(|(found, _)| found.starts_with(text));
@@ -335,6 +335,12 @@ fn no_patch_lowers_anything_without_being_told_to() {
         patched(&tables, Only::Buffers, HeadroomFrom::Computed, false);
     assert_eq!(xoff(&after, "Ethernet0"), 300_000);
     assert!(xoff(&after, "Ethernet96") >= 536_148);
+    // Ports are in the order of their numbers.
+    let mut more = sound();
+    more["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["xoff"] = "700000".into();
+    let kept = patched(&more, Only::Buffers, HeadroomFrom::Computed, false).patch.kept;
+    let rows = "(8 rows: Ethernet96 to Ethernet152)";
+    assert!(kept.iter().any(|line| line.ends_with(rows)), "{kept:?}");
     let kept = "xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has ";
     assert!(patch.kept.iter().any(|line| line.starts_with(kept)), "{:?}", patch.kept);
     let Patched { patch, .. } = patched(&tables, Only::Pfc, HeadroomFrom::Platform, false);

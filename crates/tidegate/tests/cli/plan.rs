@@ -67,6 +67,11 @@ fn json_has_units_in_its_names() {
     assert_eq!(value["queues"][0]["delay_ns"], 14_400);
     assert_eq!(value["today"]["queues"][0]["severity"], "costly");
     assert_eq!(value["works"], true);
+    // The formula costs nothing beside itself; the template costs tail latency.
+    assert_eq!(value["queues"][0]["cost_against_formula"]["small_p99"]["ratio"], 1.0);
+    let today = &value["today"]["queues"][0]["cost_against_formula"];
+    assert!(today["small_p99"]["low"].as_f64().unwrap() > 2.0, "{today}");
+    assert!(today["throughput"]["ratio"].is_f64(), "{today}");
 }
 
 #[test]
@@ -102,7 +107,7 @@ fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
         (
             "buffer = \"16MB\"",
             "chip = \"trident33\"",
-            "for any other, write its memory instead: buffer = \"64MB\"",
+            "for any other chip, write the memory instead: buffer = \"64MB\"",
             "net.toml:2:19",
         ),
     ];

@@ -1,5 +1,5 @@
-//! Faults of a `config_db.json` beside its thresholds: what keeps a lossless queue from being
-//! lossless, and packets from the queue that the network has for them.
+//! Faults of a `config_db.json` beside its thresholds: lossless queues that lose packets, and
+//! packets that reach the wrong queue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::judge::Severity;
 use crate::marking::bytes;
 use crate::network::{Network, Queue};
 
-/// Settings that this reader does not compare with anything.
+/// Settings that are not checked.
 const UNCHECKED: [&str; 5] = [
     "SCHEDULER: weights and priorities",
     "BUFFER_POOL: sizes and modes",
     "BUFFER_QUEUE: the limits of lossless queues where packets leave",
     "WRED_PROFILE: the thresholds of yellow and red packets",
-    "what the other end of each cable is set to",
+    "settings at the other end of each cable",
 ];
 
 /// Faults by their text, each with its ports in order.
@@ -37,7 +37,7 @@ impl Faults {
     }
 }
 
-/// Adds the faults of a configuration to what was read of it, and the headroom that it reserves.
+/// Adds the faults of a configuration and the headroom that it reserves.
 pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current) {
     let mut faults = Faults::default();
     references(db, &mut faults);
@@ -71,7 +71,8 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
     }
     for (profile, speeds) in users.into_iter().filter(|(_, speeds)| speeds.len() > 1) {
         let speeds: Vec<String> = speeds.iter().map(ToString::to_string).collect();
-        let text = format!("ports of {} have the same headroom, `{profile}`", speeds.join(" and "));
+        let text =
+            format!("ports of {} share the headroom profile `{profile}`", speeds.join(" and "));
         faults.found.insert((Severity::Costly, text), Vec::new());
     }
     if db.has("PORT") {
@@ -96,7 +97,7 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
     current.unchecked = UNCHECKED.map(str::to_owned).to_vec();
 }
 
-/// References to rows that do not exist, as a misspelt profile.
+/// References to rows that do not exist, such as a misspelt profile.
 fn references(db: &ConfigDb<'_>, faults: &mut Faults) {
     let fields = [
         ("QUEUE", "wred_profile", "WRED_PROFILE"),
@@ -146,7 +147,7 @@ fn pauses(db: &ConfigDb<'_>, network: &Network, port: &str, faults: &mut Faults)
     }
     for priority in enabled.difference(&planned) {
         let text = format!(
-            "`pfc_enable` of PORT_QOS_MAP pauses priority {priority}, and the network has no lossless \
+            "`pfc_enable` of PORT_QOS_MAP pauses priority {priority}, but the network has no lossless \
              queue {priority}"
         );
         faults.at(Severity::Costly, port, text);
@@ -215,7 +216,7 @@ fn group<'a>(
     Some((profile, xoff))
 }
 
-/// Whether the headroom of a profile is enough.
+/// Checks that the headroom of a profile is enough.
 fn size(
     network: &Network,
     speed: Rate,
@@ -258,7 +259,7 @@ fn is_left_to_platform(db: &ConfigDb<'_>, port: &str) -> bool {
         && !db.rows("BUFFER_PG").any(|(_, row)| is_lossless(row))
 }
 
-/// The speed that a platform's headroom profile is named by: `pg_lossless_100000_40m_profile`.
+/// The speed in the name of a platform's headroom profile: `pg_lossless_100000_40m_profile`.
 fn speed_in_name(profile: &str) -> Option<Rate> {
     let rest = profile.strip_prefix("pg_lossless_")?;
     let number = rest.split('_').next()?;
@@ -269,7 +270,7 @@ fn speed_in_name(profile: &str) -> Option<Rate> {
     Rate::from_bps(bps)
 }
 
-/// Headroom that all ports share, if the switch has such a pool.
+/// Headroom pool that all ports share, if the switch has one.
 fn shared_headroom(db: &ConfigDb<'_>) -> Option<Bytes> {
     let pools = db.rows("BUFFER_POOL");
     let of_pool = |row| text(row, "xoff")?.parse::<u64>().ok();
@@ -277,7 +278,7 @@ fn shared_headroom(db: &ConfigDb<'_>) -> Option<Bytes> {
     (shared > 0).then_some(Bytes(shared))
 }
 
-/// Whether the code points of a queue lead to it.
+/// Checks that the code points of a queue lead to it.
 fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults) {
     let (Some(points), Some(queues)) =
         (db.port_qos(port, "dscp_to_tc_map"), db.port_qos(port, "tc_to_queue_map"))
@@ -301,18 +302,18 @@ fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults
         let severity = if queue.lossless { Severity::Broken } else { Severity::Costly };
         let to = led.map_or_else(|| "to no queue".to_owned(), |led| format!("to queue {led}"));
         let text = format!(
-            "DSCP {point} leads {to}, and the network has it in queue {id} (`{points}` of DSCP_TO_TC_MAP, \
+            "DSCP {point} leads {to}, but the network has it in queue {id} (`{points}` of DSCP_TO_TC_MAP, \
              `{queues}` of TC_TO_QUEUE_MAP)"
         );
         faults.at(severity, port, text);
     }
 }
 
-/// Whether a host that pauses for ever is noticed.
+/// Checks the PFC watchdog of a port.
 fn watchdog(db: &ConfigDb<'_>, port: &str, faults: &mut Faults) {
     if db.row("PFC_WD", port).is_none() {
-        let text = "no PFC watchdog (PFC_WD): a host that pauses for ever stops its neighbours; see `pfcwd \
-                    start_default`";
+        let text = "no PFC watchdog (PFC_WD): a host that never stops pausing blocks its neighbours; see \
+                    `pfcwd start_default`";
         faults.at(Severity::Note, port, text.to_owned());
     }
 }

@@ -16,14 +16,14 @@ use crate::network::Network;
 pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current, Problem> {
     let mut tables: Value = serde_json::from_str(text).map_err(|error| {
         let at = place(text, error.line(), error.column());
-        Problem::in_text(name, text, at..at + 1, format!("this is no JSON: {error}"))
+        Problem::in_text(name, text, at..at + 1, format!("this is not JSON: {error}"))
             .help("a config_db.json, as `show runningconfiguration all` prints it")
     })?;
     check_rows(name, text, &mut tables)?;
     let db = ConfigDb::new(&tables);
     // A switch that was never configured has no queues.
     if !["QUEUE", "PORT", "DEVICE_METADATA"].iter().any(|table| db.has(table)) {
-        let message = "this is no config_db.json with queues";
+        let message = "this is not a config_db.json with queues";
         return Err(Problem::in_text(name, text, 0..1, message).help("it has a table QUEUE"));
     }
     let mut current = Current { source: name.to_owned(), ..Current::default() };
@@ -34,7 +34,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
     }
     let mut markings: BTreeMap<&str, Marking> = BTreeMap::new();
     for (profile, fields) in db.rows("WRED_PROFILE") {
-        // Only what queues refer to must be readable.
+        // Only profiles in use must be readable.
         if uses(&db, profile) {
             markings.insert(profile, marking(name, text, profile, fields)?);
         } else {
@@ -84,7 +84,7 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
     Ok(current)
 }
 
-/// Tables that are read here; what others hold does not matter.
+/// Tables that are read; others are ignored.
 const TABLES: [&str; 15] = [
     "BUFFER_PG",
     "BUFFER_POOL",
@@ -117,7 +117,7 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
         && tables.get("PORT").is_none()
         && tables.get("QUEUE").is_none()
     {
-        let message = "this has the configurations of several ASICs".to_owned();
+        let message = "this file has the configurations of several ASICs".to_owned();
         return Err(
             wrong("localhost", message).help("give the one of a single ASIC, such as asic0")
         );
@@ -127,7 +127,7 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
             continue;
         };
         let Some(rows) = rows.as_object_mut() else {
-            return Err(wrong(table, format!("`{table}` is no table")));
+            return Err(wrong(table, format!("`{table}` is not a table")));
         };
         for (row, fields) in rows {
             let Some(fields) = fields.as_object_mut() else {
@@ -147,8 +147,8 @@ fn uses(db: &ConfigDb<'_>, profile: &str) -> bool {
     references.map(reference).any(|used| used == profile)
 }
 
-/// The factor of the dynamic threshold that acts on a queue: where its packets leave or, if it is
-/// lossless, where they come in, because pauses follow the priority group.
+/// The factor of the dynamic threshold that acts on a queue: the egress profile's or, for a
+/// lossless queue, the ingress profile's, because pauses follow the priority group.
 fn alpha(db: &ConfigDb<'_>, port: &str, queue: u8, is_lossless: bool) -> Option<Ratio> {
     let profile = if is_lossless {
         db.profile_of("BUFFER_PG", port, db.group_of(port, queue))
@@ -173,7 +173,7 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
         return Ok(Marking::Off);
     }
     let wrong = |message: String| {
-        // The row itself, below the table; not who refers to it.
+        // The row itself, below the table; not a reference to it.
         let table = text.find("\"WRED_PROFILE\"").unwrap_or(0);
         let row = text[table..].find(&format!("\"{profile}\""));
         let span = row.map_or(0..1, |at| table + at..table + at + profile.len() + 2);
@@ -188,13 +188,13 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
         value.ok_or_else(|| {
             let is = match fields.get(key) {
                 None => "missing".to_owned(),
-                Some(Value::String(text)) => format!("`{text}`, and no number"),
-                Some(other) => format!("`{other}`, and no text"),
+                Some(Value::String(text)) => format!("`{text}`, not a number"),
+                Some(other) => format!("`{other}`, not a text"),
             };
             wrong(format!("`{key}` of the WRED profile is {is}"))
         })
     };
-    // Newer models have thresholds for marks apart from those for drops.
+    // Newer models have separate thresholds for marks and for drops.
     let (prefix, share) = if fields.contains_key("ecn_green_min_threshold") {
         ("ecn_green", "ecn_green_mark_probability")
     } else {

@@ -1,4 +1,4 @@
-//! A `config_db.json` as a model: which row speaks of which port and queue, and what it refers to.
+//! Model of a `config_db.json`: the port and queue of each row, and its references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ pub(crate) type Place = (String, u8);
 /// Headroom of a lossless priority group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Headroom {
-    /// So many bytes.
+    /// Bytes of a profile.
     Bytes(u64),
-    /// What the switch computes itself.
+    /// Computed by the switch.
     OfSwitch,
 }
 
-/// Tables of a switch with an index of the rows that speak of queues.
+/// Tables of a switch with an index of rows by queue.
 pub(crate) struct ConfigDb<'a> {
     tables: &'a Value,
     /// The key of the row for each place, by table.
@@ -37,7 +37,7 @@ impl<'a> ConfigDb<'a> {
         let of_table = |table: &'static str| {
             let mut keys = BTreeMap::new();
             for (key, _) in rows_of(tables, table) {
-                // The first row counts where two speak of the same queue.
+                // The first row counts if two name the same queue.
                 for place in places(key) {
                     keys.entry(place).or_insert(key);
                 }
@@ -69,29 +69,29 @@ impl<'a> ConfigDb<'a> {
         self.tables.get(table).is_some_and(Value::is_object)
     }
 
-    /// The places that rows of one of [`OF_QUEUES`] speak of, each with the key of its row.
+    /// The places in the rows of one of [`OF_QUEUES`], each with the key of its row.
     pub(crate) fn places(&self, table: &str) -> impl Iterator<Item = (&Place, &'a str)> {
         let keys = self.index.get(table).into_iter().flatten();
         keys.map(|(place, key)| (place, *key))
     }
 
-    /// The key of the row that speaks of a queue or priority group.
+    /// Key of the row of a queue or priority group.
     pub(crate) fn key(&self, table: &str, port: &str, number: u8) -> Option<&'a str> {
         let keys = self.index.get(table)?;
         keys.get(&(port.to_owned(), number)).copied()
     }
 
-    /// The row that speaks of a queue or priority group.
+    /// Row of a queue or priority group.
     pub(crate) fn of(&self, table: &str, port: &str, number: u8) -> Option<&'a Value> {
         self.row(table, self.key(table, port, number)?)
     }
 
-    /// The name of the profile that the row of a queue or priority group refers to.
+    /// Name of the profile of a queue or priority group.
     pub(crate) fn profile_of(&self, table: &str, port: &str, number: u8) -> Option<&'a str> {
         text(self.of(table, port, number)?, "profile").map(reference)
     }
 
-    /// All ports: the rows of `PORT`, else the ports that queues are named of.
+    /// All ports: the rows of `PORT`, else the ports in the keys of queues.
     pub(crate) fn ports(&self) -> Vec<&'a str> {
         let mut ports: Vec<&str> = self.rows("PORT").map(|(port, _)| port).collect();
         if ports.is_empty() {
@@ -106,7 +106,7 @@ impl<'a> ConfigDb<'a> {
         ports
     }
 
-    /// The speed of a port in `PORT`; else by its name, as emitted here.
+    /// Speed of a port by its row in `PORT`, else by its usual name.
     pub(crate) fn speed(&self, network: &Network, port: &str) -> Option<Rate> {
         // A chassis has `host|asic|port`.
         let name = port.rsplit('|').next().unwrap_or(port);
@@ -118,7 +118,7 @@ impl<'a> ConfigDb<'a> {
         crate::current::speed_by_place(network, super::number_of(network, name))
     }
 
-    /// The row of `PORT_QOS_MAP` that speaks of a port, alone or with others.
+    /// Row of `PORT_QOS_MAP` for a port, alone or with others.
     fn of_port(&self, port: &str) -> Option<&'a Value> {
         let key = self.qos.get(port)?;
         self.row("PORT_QOS_MAP", key)
@@ -130,7 +130,7 @@ impl<'a> ConfigDb<'a> {
         rows.filter_map(move |(name, row)| Some((name, text(row, port)?)))
     }
 
-    /// The headroom of a lossless priority group; nothing if the group is lossy or missing.
+    /// Headroom of a lossless priority group; `None` if the group is lossy or missing.
     pub(crate) fn lossless_group(&self, port: &str, group: u8) -> Option<Headroom> {
         let profile = self.profile_of("BUFFER_PG", port, group)?;
         if profile == "NULL" {
@@ -144,7 +144,7 @@ impl<'a> ConfigDb<'a> {
         }
     }
 
-    /// Whether a port is switched off.
+    /// Whether a port is down.
     pub(crate) fn is_down(&self, port: &str) -> bool {
         let row = self.row("PORT", port);
         row.and_then(|row| text(row, "admin_status")) == Some("down")
@@ -203,7 +203,7 @@ impl<'a> ConfigDb<'a> {
             };
             let classes = row.iter().filter(leads);
             let mut classes = classes.filter_map(|(class, _)| class.parse().ok());
-            // Several classes may lead there; the one of the same number is the usual one.
+            // Several classes may lead to the queue; the class of the same number is the usual one.
             let first = classes.next()?;
             Some(if classes.any(|class: u8| class == queue) { queue } else { first })
         };
@@ -242,12 +242,12 @@ fn rows_of<'a>(
     rows.into_iter().flat_map(Map::iter).map(|(key, row)| (key.as_str(), row))
 }
 
-/// A field that is a text.
+/// Text of a field.
 pub(crate) fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
     row.get(field)?.as_str()
 }
 
-/// The name in a reference: older files have `[TABLE|NAME]`.
+/// Name in a reference: older files have `[TABLE|NAME]`.
 pub(crate) fn reference(text: &str) -> &str {
     let inner = text.trim_matches(['[', ']']);
     inner.rsplit('|').next().unwrap_or(inner)
@@ -275,7 +275,7 @@ pub(crate) fn metres(text: &str) -> Option<u64> {
     text.strip_suffix('m')?.parse().ok()
 }
 
-/// More queues than a port of any switch has.
+/// Bound on queue numbers, above any switch's.
 pub(crate) const MOST_QUEUES: u8 = 24;
 
 /// The numbers of a key: `3`, or `3-4`.
@@ -292,8 +292,8 @@ pub(crate) fn priorities(text: &str) -> BTreeSet<u8> {
     text.split(',').filter_map(|number| number.trim().parse().ok()).collect()
 }
 
-/// The number at the end of a port's name, by which ports are ordered.
-fn lane(port: &str) -> u64 {
+/// Number at the end of a port's name, which orders ports.
+pub(crate) fn lane(port: &str) -> u64 {
     let digits = port.len() - port.bytes().rev().take_while(u8::is_ascii_digit).count();
     port[digits..].parse().unwrap_or(u64::MAX)
 }
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_speaks_of_all_ports_and_numbers_of_its_key() {
+    fn a_row_applies_to_all_ports_and_queues_of_its_key() {
         let tables = json!({ "QUEUE": {
             "Ethernet0,Ethernet4|3-4": { "profile": "[X|a]" }, "Ethernet4|3": { "profile": "b" },
         } });
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_a_port_are_none() {
+    fn queue_numbers_beyond_a_port_are_ignored() {
         assert_eq!(numbers("3"), 3..4);
         assert_eq!(numbers("3-4"), 3..5);
         assert_eq!(numbers("4-3"), 4..4);

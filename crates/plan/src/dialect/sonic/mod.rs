@@ -1,7 +1,7 @@
 //! SONiC: tables of `config_db.json`, in which every value is a text.
 //!
-//! SONiC marks on the instantaneous length of a queue, so that equal thresholds with 100 % are the
-//! step that DCTCP wants.
+//! SONiC marks on the instantaneous length of a queue, so equal thresholds with 100 % are the step
+//! that DCTCP needs.
 
 pub(crate) mod config_db;
 mod patch;
@@ -13,9 +13,7 @@ use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate, Setting};
 
 use self::config_db::{ConfigDb, OF_QUEUES};
-use super::{
-    Draft, HeadroomFrom, Only, Refusal, Request, cable_metres, default_queue, rows, short,
-};
+use super::{Draft, HeadroomFrom, Only, Refusal, Request, cable_metres, rows, short};
 use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::network::{Network, Queue};
@@ -23,17 +21,16 @@ use crate::plan::{Plan, Row};
 
 pub use patch::{Patch, patch};
 
-/// What the agent on the switch can read of a threshold: it reads them as signed 32-bit numbers.
+/// Greatest threshold: the agent on the switch reads signed 32-bit numbers.
 const LONGEST: u64 = 2_147_483_647;
 
 /// The exponents of two that `α` can be set to.
 pub(super) const EXPONENTS: RangeInclusive<i32> = -8..=7;
 
-/// The name of maps and prefixes.
+/// Name of maps, and prefix of other names.
 const NAME: &str = "TIDEGATE";
 
-/// The room that a queue or a priority group has for itself unless the plan says otherwise: one
-/// packet.
+/// Default memory reserved for a queue or a priority group: one packet.
 const LEAST_RESERVE: u64 = 1518;
 
 pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
@@ -58,7 +55,7 @@ pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> R
     Ok(())
 }
 
-/// That the ports of a switch are known by name and speed, and its rows are of one switch.
+/// Checks that ports are known by name and speed, and that all rows belong to one switch.
 fn check_ports(network: &Network, db: &ConfigDb<'_>) -> Result<(), Refusal> {
     let keys = OF_QUEUES.into_iter().flat_map(|table| db.rows(table));
     if let Some((key, _)) = keys.into_iter().find(|(key, _)| key.matches('|').count() > 1) {
@@ -73,12 +70,12 @@ fn check_ports(network: &Network, db: &ConfigDb<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "the configuration has no table PORT, so that the speeds of its ports are not known",
+        "the configuration has no table PORT, so the speeds of its ports are not known",
         "the nearest is the whole file, as `show runningconfiguration all` prints it",
     ))
 }
 
-/// The tables that are asked for.
+/// The requested tables.
 fn tables(
     plan: &Plan<'_>,
     request: &Request<'_>,
@@ -123,8 +120,8 @@ fn tables(
     Ok(tables)
 }
 
-/// The ports that are configured: those of the switch that have a speed of the network, else by the
-/// usual names.
+/// Ports to configure: the switch's own with a speed of the network, else ports with the usual
+/// names.
 fn ports(network: &Network, current: Option<&Value>) -> Vec<(String, Rate)> {
     let Some(db) = current.map(ConfigDb::new).filter(|db| db.has("PORT")) else {
         return port_names(network);
@@ -137,7 +134,7 @@ fn ports(network: &Network, current: Option<&Value>) -> Vec<(String, Rate)> {
     named.collect()
 }
 
-/// The queues of the switch's ports that the plan does not mark.
+/// Queues of the switch's ports that the plan leaves unmarked.
 pub fn unmarked(plan: &Plan<'_>, current: &Value) -> BTreeSet<(String, u8)> {
     let of_port = |(port, speed): (String, Rate)| {
         let rows = rows(plan, speed).filter(|row| row.marking == Marking::Off);
@@ -146,10 +143,10 @@ pub fn unmarked(plan: &Plan<'_>, current: &Value) -> BTreeSet<(String, u8)> {
     ports(plan.network, Some(current)).into_iter().flat_map(of_port).collect()
 }
 
-/// Lengths of cables in metres that most platforms have a row of headroom for.
+/// Cable lengths in metres for which most platforms have a row of headroom.
 const CABLES: [u64; 3] = [5, 40, 300];
 
-/// The length of each cable, by which the platform sets headroom.
+/// Cable lengths, from which the platform derives headroom.
 fn cables(
     plan: &Plan<'_>,
     request: &Request<'_>,
@@ -213,7 +210,7 @@ fn maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
     let mut dscp = Map::new();
     for point in 0..64_u8 {
         let owner = queues.iter().find(|queue| queue.dscp.contains(&point));
-        let queue = owner.unwrap_or_else(|| default_queue(plan));
+        let queue = owner.unwrap_or_else(|| plan.network.default_queue());
         dscp.insert(point.to_string(), queue.id.to_string().into());
     }
     put(tables, "DSCP_TO_TC_MAP", NAME, Value::Object(dscp));
@@ -237,8 +234,8 @@ fn pause_maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
     put(tables, "MAP_PFC_PRIORITY_TO_QUEUE", NAME, Value::Object(lossless));
 }
 
-/// The priority group of what may be dropped: the first that no lossless queue has, so that none of
-/// it is paused or takes headroom. There is one if there is a lossy queue.
+/// Priority group of lossy queues: the first that no lossless queue has, so that it is neither
+/// paused nor takes headroom. There is one if there is a lossy queue.
 fn lossy_group(network: &Network) -> u8 {
     let is_free = |group: &u8| network.lossless().all(|queue| queue.id != *group);
     (0..8).find(is_free).unwrap_or(0)
@@ -274,11 +271,11 @@ fn buffers(
     put(tables, "BUFFER_POOL", "ingress_lossless_pool", pool);
     let pool = json!({ "type": "egress", "mode": "dynamic", "size": (shared.0 + all).to_string() });
     put(tables, "BUFFER_POOL", "egress_lossless_pool", pool);
-    // An output must not drop what the inputs are paused for.
+    // An output must not drop packets that pauses protect at the inputs.
     let profile = json!({ "pool": "egress_lossless_pool", "size": reserve, "dynamic_th": "7" });
     put(tables, "BUFFER_PROFILE", "egress_lossless_profile", profile);
     if has_lossy {
-        // An input must not drop what the outputs have room for.
+        // An input must not drop packets that fit at the outputs.
         let profile = json!({ "pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "7" });
         put(tables, "BUFFER_PROFILE", "ingress_lossy_profile", profile);
     }
@@ -299,12 +296,12 @@ fn buffers(
     }
 }
 
-/// The profile of lossless priority groups at ports of a speed.
+/// Name of the profile of lossless priority groups at ports of a speed.
 fn headroom_name(speed: Rate) -> String {
     format!("pg_lossless_{}_profile", short(speed))
 }
 
-/// What each port refers to.
+/// References of a port to profiles and maps.
 fn of_port(
     plan: &Plan<'_>,
     request: &Request<'_>,
@@ -360,7 +357,7 @@ fn of_port(
     }
 }
 
-/// How many lanes a port of this speed has, which its name is counted in.
+/// Lanes of a port of this speed; port names count lanes.
 fn lanes(speed: Rate) -> u32 {
     match speed.as_bps() / 1_000_000_000 {
         0..=25 => 1,
@@ -370,7 +367,7 @@ fn lanes(speed: Rate) -> u32 {
     }
 }
 
-/// The name of each port with its speed.
+/// Usual port names with their speeds.
 fn port_names(network: &Network) -> Vec<(String, Rate)> {
     let mut lane = 0;
     let mut names = Vec::new();
@@ -383,7 +380,7 @@ fn port_names(network: &Network) -> Vec<(String, Rate)> {
     names
 }
 
-/// The number of a port by its name as given here, from 0 with the hosts' first.
+/// Number of a port by its usual name, from 0 with host ports first.
 pub(crate) fn number_of(network: &Network, port: &str) -> Option<u32> {
     let place = port_names(network).iter().position(|(name, _)| name == port)?;
     u32::try_from(place).ok()

@@ -1,4 +1,4 @@
-//! Choices of a patch: which of the switch's own rows serve, and what they are called.
+//! Choices of a patch: the switch's own rows that serve, and names for new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use crate::dialect::sonic::config_db::{
 /// A value that is set after everything else, by its path.
 pub(super) type Later = Vec<(Vec<String>, Value)>;
 
-/// Where a queue or priority group goes: a profile, by content.
+/// Profile that each queue needs: its name in the fragment and its content.
 type Wanted<'a> = BTreeMap<Place, (&'a str, &'a Value)>;
 
-/// Chooses for each queue between the profile that it has, changed in place, and one of the
-/// fragment. A profile is changed in place for the largest group of its queues that want the same,
-/// if the plan has a word for all of them. Returns the changes in place.
+/// Chooses for each queue between its current profile, changed in place, and a profile of the
+/// fragment. A profile is changed in place for the largest group of its queues with the same
+/// thresholds, if the plan covers all queues that use it. Returns the changes in place.
 pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut Draft) -> Later {
     let (Some(profiles), Some(queues)) = (tables.get("WRED_PROFILE"), tables.get("QUEUE")) else {
         return Vec::new();
@@ -50,17 +50,17 @@ pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut
             users.entry(profile).or_default().push((key.to_owned(), u8::MAX));
         }
     }
-    // The name of the profile that each queue gets, and what that must be.
+    // Name of the profile of each queue.
     let mut names: BTreeMap<Place, String> = BTreeMap::new();
     let mut in_place: Later = Vec::new();
-    // Queues that want the same need one profile only.
+    // Queues with the same thresholds share one profile.
     let mut contents: Vec<(&Value, String)> = Vec::new();
     for (profile, users) in &users {
         let Some(there) = db.row("WRED_PROFILE", profile) else {
             continue;
         };
         let mut groups: Vec<(&Value, Vec<&Place>)> = Vec::new();
-        // Thresholds for marks apart from those for drops are not the plan's to set.
+        // The plan does not set profiles with separate thresholds for marks and for drops.
         let is_plain = there.get("ecn_green_min_threshold").is_none();
         let mut are_all_planned = is_plain;
         for place in users {
@@ -118,7 +118,7 @@ pub(super) fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut
     in_place
 }
 
-/// The name of a new profile: that of the fragment, unless queues have one of this name.
+/// Name of a new profile: the fragment's, unless queues use a profile of this name.
 fn free_name(name: &str, users: &BTreeMap<&str, Vec<Place>>) -> String {
     let numbered = (2..).map(|number| format!("{name}_{number}"));
     let mut names = [name.to_owned()].into_iter().chain(numbered);
@@ -126,9 +126,8 @@ fn free_name(name: &str, users: &BTreeMap<&str, Vec<Place>>) -> String {
     free.expect("there are more numbers than profiles")
 }
 
-/// Keeps the headroom that lossless priority groups have if it is larger or the switch's own to
-/// compute, and raises that of a profile in place if all that use it want the same. Returns what is
-/// raised.
+/// Keeps the headroom of lossless priority groups if it is larger or computed by the switch. Raises
+/// a profile in place if all its groups need the same headroom. Returns the raised values.
 pub(super) fn headroom(
     tables: &mut Map<String, Value>,
     before: &Value,
@@ -162,8 +161,7 @@ pub(super) fn headroom(
         let key = format!("{}|{}", place.0, place.1);
         let there = match db.lossless_group(&place.0, place.1) {
             None => continue,
-            // What the switch computes is its own, and a lossless group does not become a lossy
-            // one.
+            // Headroom computed by the switch stays, and a lossless group does not become lossy.
             Some(Headroom::OfSwitch) => {
                 let what = format!("the headroom of priority group {} stays the switch's", place.1);
                 draft.keep(xoff.is_some(), what, &place.0);
@@ -208,8 +206,8 @@ pub(super) fn headroom(
     raised
 }
 
-/// Leaves pools without shared headroom without: the groups of other queues would have no part of
-/// it.
+/// Removes shared headroom from pools that have none today: the groups of other queues would get no
+/// part of it.
 fn leave_pools(db: &ConfigDb<'_>, tables: &mut Map<String, Value>) {
     if let Some(pools) = tables.get_mut("BUFFER_POOL").and_then(Value::as_object_mut) {
         for (name, row) in pools {
@@ -221,7 +219,7 @@ fn leave_pools(db: &ConfigDb<'_>, tables: &mut Map<String, Value>) {
     }
 }
 
-/// Gives our profiles of headroom other names where the switch has another headroom by the name.
+/// Renames the fragment's headroom profiles where the switch has another headroom under the name.
 fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<String, Value>) {
     let taken = |name: &str, xoff: &Value| {
         db.row("BUFFER_PROFILE", name).is_some_and(|there| there.get("xoff") != Some(xoff))
@@ -246,15 +244,15 @@ fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<Strin
     }
 }
 
-/// Chooses the maps of priorities of each port: those that it has if they lead each lossless queue
-/// to a group of its own number and back, else the same with what is missing.
+/// Chooses the priority maps of each port: the current ones if they lead each lossless queue to the
+/// group of its own number and back, else the same with the missing entries.
 pub(super) fn priority_maps(tables: &mut Map<String, Value>, before: &Value) {
     let maps = [
         ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
         ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"),
     ];
     let db = ConfigDb::new(before);
-    // With classes of its own, the fragment leads queue n by class n.
+    // If the fragment has its own classes, class n leads to queue n.
     let has_classes = tables.contains_key("TC_TO_QUEUE_MAP");
     for (field, table) in maps {
         let Some(ours) = tables.remove(table) else {
@@ -313,7 +311,7 @@ pub(super) fn priority_maps(tables: &mut Map<String, Value>, before: &Value) {
     }
 }
 
-/// The name of a map of this content: one that the switch has, or a new one.
+/// Name of a map with this content: an existing one, or a new one.
 fn free_map(db: &ConfigDb<'_>, table: &str, content: &Value, others: usize) -> String {
     if let Some((name, _)) = db.rows(table).find(|(_, row)| *row == content) {
         return name.to_owned();
@@ -326,7 +324,7 @@ fn free_map(db: &ConfigDb<'_>, table: &str, content: &Value, others: usize) -> S
     free.next().expect("there are more numbers than maps")
 }
 
-/// Gives the lengths of cables to the rows that have the ports.
+/// Moves cable lengths to the rows that have the ports.
 pub(super) fn cables(tables: &mut Map<String, Value>, before: &Value) {
     let db = ConfigDb::new(before);
     let Some(lengths) = tables.get("CABLE_LENGTH").and_then(Value::as_object) else {
@@ -362,7 +360,7 @@ const REFERENCES: [(&str, &str); 7] = [
     ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
 ];
 
-/// Writes references as the switch does: older ones have `[TABLE|NAME]`.
+/// Writes references in the switch's form: older versions have `[TABLE|NAME]`.
 pub(super) fn references(tables: &mut Map<String, Value>, before: &Value) {
     let db = ConfigDb::new(before);
     let is_bracketed = |table: &str, field: &str| {

@@ -1,5 +1,5 @@
-//! A fragment as a JSON patch of a running configuration: the smallest that has the effect, and
-//! none that protects less without being told to.
+//! A fragment as a JSON patch of a running configuration: the smallest change with the effect,
+//! which never reduces protection unless allowed.
 
 mod choose;
 mod protection;
@@ -9,24 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use self::protection::{larger, reductions};
-use super::config_db::{OF_QUEUES, Place, places, ports_of, text};
+use super::config_db::{OF_QUEUES, Place, lane, places, ports_of, text};
 
-/// A patch, and what it does.
+/// A patch and its effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
-    /// The operations as a file.
+    /// Operations as a JSON file.
     pub text: String,
-    /// What it adds, changes and removes, a line for each table.
+    /// Rows added, changed and removed, a line for each table.
     pub summary: Vec<String>,
-    /// What stays as it is because the plan's value protects less.
+    /// Values that stay because the plan's would protect less.
     pub kept: Vec<String>,
-    /// What it takes away of the protection that the switch has.
+    /// Protection of the switch that the patch would reduce.
     pub reductions: Vec<String>,
 }
 
-/// A fragment as a patch of a running configuration: what is missing there or differs. Without one,
-/// every row, for a switch that has each table. Larger protection stays unless `allow_reduction`;
-/// `unmarked` are the queues that the plan does not mark.
+/// Patches a running configuration with a fragment: adds missing rows and changes different values.
+/// Without a configuration, adds every row, for a switch that has each table. Larger protection
+/// stays unless `allow_reduction`; `unmarked` are the queues that the plan leaves unmarked.
 pub fn patch(
     fragment: &str,
     current: Option<&Value>,
@@ -91,11 +91,11 @@ fn has(row: &Value, fields: &Value) -> bool {
     fields.all(|(field, value)| row.get(field) == Some(value))
 }
 
-/// A patch in the making, beside the configuration that it leads to.
+/// An unfinished patch, with the configuration that it leads to.
 struct Draft {
     operations: Vec<Value>,
     after: Value,
-    /// Rows by what stays in them.
+    /// Rows by the value that stays in them.
     kept: BTreeMap<String, Vec<String>>,
     allow_reduction: bool,
 }
@@ -122,7 +122,7 @@ impl Draft {
         }
     }
 
-    /// Notes what stays, and in which row.
+    /// Notes a value that stays, with its row.
     fn keep(&mut self, differs: bool, what: String, row: &str) {
         let rows = self.kept.entry(what).or_default();
         if differs && rows.last().is_none_or(|last| last != row) {
@@ -130,8 +130,7 @@ impl Draft {
         }
     }
 
-    /// Adds a table that is missing, as a whole: a switch has no empty ones. Returns whether it
-    /// did.
+    /// Adds a missing table as a whole: a switch has no empty ones. Returns whether it did.
     fn add_table(&mut self, table: &str, rows: &Map<String, Value>) -> bool {
         if rows.is_empty() || self.after[table].is_object() {
             return false;
@@ -140,7 +139,7 @@ impl Draft {
         true
     }
 
-    /// Makes rows what they should be; fields that the fragment does not name stay.
+    /// Sets rows to the fragment's values; other fields stay.
     fn rows(&mut self, table: &str, rows: &Map<String, Value>) {
         if self.add_table(table, rows) {
             return;
@@ -160,9 +159,8 @@ impl Draft {
         }
     }
 
-    /// Makes rows what they should be whose keys may name several ports and queues, which `split`
-    /// tells. A row is taken apart only if its places want different things: two rows must not
-    /// speak of the same one.
+    /// Sets rows whose keys may name several ports and queues, which `split` separates. A row is
+    /// split only if its queues need different values: no two rows may name the same queue.
     fn places(
         &mut self,
         table: &str,
@@ -205,7 +203,7 @@ impl Draft {
         }
     }
 
-    /// The fields of a row that change, and to what: the value that protects more stays.
+    /// The fields of a row that change, with their new values: a larger protection stays.
     fn differing(
         &mut self,
         table: &str,
@@ -231,7 +229,7 @@ impl Draft {
         differing
     }
 
-    /// Takes the marking profile away from queues that the plan does not mark.
+    /// Removes the marking profile from queues that the plan leaves unmarked.
     fn unmark(&mut self, unmarked: &BTreeSet<Place>) {
         let there = self.after["QUEUE"].as_object().cloned().unwrap_or_default();
         for (key, row) in &there {
@@ -256,7 +254,7 @@ impl Draft {
     }
 }
 
-/// What a patch adds, changes and removes, a line for each table.
+/// Rows that a patch adds, changes and removes, a line for each table.
 fn summary(operations: &[Value]) -> Vec<String> {
     let mut tables: BTreeMap<String, [BTreeSet<String>; 3]> = BTreeMap::new();
     for operation in operations {
@@ -287,13 +285,16 @@ fn summary(operations: &[Value]) -> Vec<String> {
     tables.into_iter().map(line).collect()
 }
 
-/// Each text with the rows or ports that it is about.
+/// Each text with its rows or ports, in the order of port numbers.
 fn with_rows(texts: BTreeMap<String, Vec<String>>) -> Vec<String> {
-    let line = |(text, rows): (String, Vec<String>)| match rows.as_slice() {
-        [] => None,
-        [row] if row.is_empty() => Some(text),
-        [row] => Some(format!("{text} ({row})")),
-        [first, .., last] => Some(format!("{text} ({} rows: {first} to {last})", rows.len())),
+    let line = |(text, mut rows): (String, Vec<String>)| {
+        rows.sort_by_key(|row| lane(row));
+        match rows.as_slice() {
+            [] => None,
+            [row] if row.is_empty() => Some(text),
+            [row] => Some(format!("{text} ({row})")),
+            [first, .., last] => Some(format!("{text} ({} rows: {first} to {last})", rows.len())),
+        }
     };
     texts.into_iter().filter_map(line).collect()
 }

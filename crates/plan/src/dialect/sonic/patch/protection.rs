@@ -1,5 +1,4 @@
-//! Protection that a configuration has: what a change takes away, and which of two values protects
-//! more.
+//! Protection of a configuration: reductions by a change, and the larger of two values.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ pub(super) fn larger(table: &str, field: &str, there: &str, wanted: &str) -> Str
     match (table, field) {
         ("BUFFER_PROFILE" | "BUFFER_POOL", "xoff") => {
             let number = |text: &str| text.parse::<u64>().ok();
-            // What cannot be read is not replaced.
+            // An unreadable value is not replaced.
             let is_larger = number(there).is_none_or(|there| Some(there) >= number(wanted));
             if is_larger { there } else { wanted }.to_owned()
         }
@@ -33,7 +32,7 @@ pub(super) fn larger(table: &str, field: &str, there: &str, wanted: &str) -> Str
     }
 }
 
-/// What a change of the configuration takes away: pauses, headroom, marks and lengths of cables.
+/// Protection that a change reduces: pauses, headroom, marks and cable lengths.
 pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
     let (old, new) = (ConfigDb::new(before), ConfigDb::new(after));
     let mut lost: BTreeMap<String, Vec<String>> = BTreeMap::new();
