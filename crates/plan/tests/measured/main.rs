@@ -60,9 +60,7 @@ fn network(transport: &str, gbps: u32, trace: u64) -> Network {
          fabric = {{ host_ports = \"8x{gbps}Gbps\" }}\nswitch = {{ buffer = \"1GB\" }}\n\
          rtt = {{ base = \"{rtt}us\" }}\ntraffic = {{ trace = \"{name}.csv\" }}\n"
     );
-    // Queue 0 of the simulated ports has the feedback of DCQCN.
-    let queue = u32::from(transport == "dcqcn");
-    fs::write(folder.join(format!("{name}.csv")), flows(gbps, trace, queue)).unwrap();
+    fs::write(folder.join(format!("{name}.csv")), flows(gbps, trace)).unwrap();
     let file = folder.join(format!("{name}.toml"));
     fs::write(&file, text).unwrap();
     Network::read(&file).unwrap_or_else(|error| panic!("{error}"))
@@ -70,13 +68,13 @@ fn network(transport: &str, gbps: u32, trace: u64) -> Network {
 
 /// The flows of a trace.
 #[expect(clippy::cast_sign_loss, reason = "sizes are positive")]
-fn flows(gbps: u32, trace: u64, queue: u32) -> String {
+fn flows(gbps: u32, trace: u64) -> String {
     let bytes_per_ms = f64::from(gbps) * 125_000.0;
     let long = (bytes_per_ms * 15.0) as u64;
-    let mut text = "id,start_s,src,dst,bytes,service\n".to_owned();
+    let mut text = "id,start_s,src,dst,bytes\n".to_owned();
     for host in 1..=4 {
         let start = 0.2e-3 * f64::from(host - 1);
-        writeln!(text, "long{host},{start:.9},{host},0,{long},{queue}").unwrap();
+        writeln!(text, "long{host},{start:.9},{host},0,{long}").unwrap();
     }
     let largest = f64::from(gbps) * 200.0;
     let mut rng = Rng::new(trace, 0);
@@ -91,7 +89,7 @@ fn flows(gbps: u32, trace: u64, queue: u32) -> String {
         let bytes = (largest * draw()).max(1.0) as u64;
         let host = 5 + number % 3;
         let start = at_ms / 1e3;
-        writeln!(text, "small{number},{start:.9},{host},0,{bytes},{queue}").unwrap();
+        writeln!(text, "small{number},{start:.9},{host},0,{bytes}").unwrap();
     }
     text
 }
@@ -99,9 +97,9 @@ fn flows(gbps: u32, trace: u64, queue: u32) -> String {
 /// A threshold as the table names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shape {
-    /// Where all are marked, as a factor of the formula's.
+    /// Length above which all packets are marked, as a factor of the formula's.
     end: f64,
-    /// Where marks begin, as a part of that.
+    /// Length at which marks begin, as a fraction of `end`.
     begin: f64,
     percent: u32,
 }
@@ -117,7 +115,7 @@ fn shapes() -> Vec<Shape> {
     shapes
 }
 
-/// What is set in a network of one queue.
+/// Thresholds of a network with one queue.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -139,7 +137,7 @@ fn marks(formula: &Marks, shape: Shape) -> Marks {
     }
 }
 
-/// What a run gives: the 99th percentile of small flows in seconds, and the goodput of the port in
+/// Results of a run: the 99th percentile of small flows in seconds, and the goodput of the port in
 /// bits per second.
 type Pair = [f64; 2];
 
