@@ -53,7 +53,9 @@ fn the_answer_fits_the_screen_and_the_page_is_the_same_to_the_byte() {
     at_80_columns(&room, "plan net.toml --out b.html --current 1MiB/2MiB/5%").ended(0);
     let page = |name: &str| fs::read_to_string(room.path().join(name)).unwrap();
     assert_eq!(page("a.html"), page("b.html"));
-    assert!(!page("a.html").contains("src=") && page("a.html").contains("Printed settings of others"));
+    assert!(
+        !page("a.html").contains("src=") && page("a.html").contains("Printed settings of others")
+    );
 }
 
 #[test]
