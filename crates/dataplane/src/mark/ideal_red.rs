@@ -20,7 +20,7 @@ use crate::Rule;
 
 settings! {
     /// Parameters of ideal RED.
-    #[named("ideal-red", "marks by queue length, with thresholds for the queues' known rates",
+    #[named("ideal-red", "marks by queue length, thresholds by the queues' known rates",
         "schemes/ideal-red.md")]
     pub struct Config {
         /// Rate at which each queue drains (`C_i`): one value for all queues, or one per queue.

@@ -23,7 +23,7 @@ use crate::Rule;
 
 settings! {
     /// Parameters of rate-estimating RED.
-    #[named("rate-red", "marks by queue length, with a threshold for the queue's measured rate",
+    #[named("rate-red", "marks by queue length, threshold by the queue's measured rate",
         "schemes/rate-red.md")]
     pub struct Config {
         /// Threshold of a queue that has the link to itself (`K_port`): C × RTT × λ. TCN, section

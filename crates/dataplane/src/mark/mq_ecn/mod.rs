@@ -101,7 +101,7 @@ choices! {
 
 settings! {
     /// Parameters of MQ-ECN.
-    #[named("mq-ecn", "marks by queue length, with a threshold for the queue's rate in rounds",
+    #[named("mq-ecn", "marks by queue length, threshold by the queue's rate in rounds",
         "schemes/mq-ecn.md",
         "scheduler = { kind = \"dwrr\", quanta = [1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
