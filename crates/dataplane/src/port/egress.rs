@@ -175,7 +175,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
 }
 
 /// A port of its own type, or a type that wraps one. The methods of [`Egress`] are compiled in the
-/// module of that type: wrappers in several modules are compiled, and compiled again, independently.
+/// module of that type: wrappers in several modules are compiled, and compiled again,
+/// independently.
 pub trait TypedPort: Any + Send {
     /// Its marking scheme.
     type Marker: Marker;
