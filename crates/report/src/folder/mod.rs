@@ -14,7 +14,6 @@
 
 mod disk;
 mod error;
-mod manifest;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -29,7 +28,8 @@ use serde::{Deserialize, Serialize};
 
 pub use disk::read_file;
 pub use error::{Error, Found};
-pub use manifest::{Manifest, Planned, without_places};
+
+pub use crate::manifest::{Manifest, Planned, without_places};
 
 use crate::export::csv;
 use tidegate_results::record::Record;
@@ -62,7 +62,7 @@ impl Folder {
     }
 
     fn begin(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
-        manifest.check()?;
+        check_ids(manifest)?;
         refuse_occupied(path)?;
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
@@ -124,7 +124,7 @@ impl Folder {
         check_format(&file, &text)?;
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|error| Error::broken(&file, error))?;
-        manifest.check()?;
+        check_ids(&manifest)?;
         Ok(Self::at(path, manifest))
     }
 
@@ -293,7 +293,26 @@ impl Folder {
     }
 }
 
-/// That nothing is at `path` that a new folder would mix with.
+/// Refuses a manifest whose runs cannot each have a directory of their own.
+fn check_ids(manifest: &Manifest) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for Planned { id, .. } in &manifest.runs {
+        let wrong = |what| Error::Id { id: id.clone(), what };
+        if id.is_empty() || id.len() > 200 {
+            return Err(wrong("must have 1 to 200 bytes"));
+        }
+        if !disk::is_plain(id) {
+            return Err(wrong("is not fit for a file name: no leading dot, no slash"));
+        }
+        // Some file systems ignore case.
+        if !seen.insert(id.to_lowercase()) {
+            return Err(wrong("is not unique"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a path where a new folder would mix with other files.
 fn refuse_occupied(path: &Path) -> Result<(), Error> {
     let exists = |found| Err(Error::Exists { path: path.to_owned(), found });
     let entries = match fs::read_dir(path) {

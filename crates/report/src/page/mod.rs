@@ -21,8 +21,8 @@ pub mod thin;
 
 use std::fmt::Write;
 
-use crate::folder::Manifest;
 use crate::html::escaped;
+use crate::manifest::Manifest;
 use crate::plot::Chart;
 use tidegate_results::record::{Record, Setting};
 use tidegate_results::summary::Summary;

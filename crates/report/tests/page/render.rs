@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tidegate_report::Page;
 use tidegate_report::figures::{self, Titles};
-use tidegate_report::folder::Manifest;
+use tidegate_report::manifest::Manifest;
 use tidegate_results::Summary;
 use tidegate_results::record::Record;
 

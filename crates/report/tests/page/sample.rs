@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_report::folder::{Manifest, Planned};
+use tidegate_report::manifest::{Manifest, Planned};
 use tidegate_results::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
     Setting, Trace,

@@ -1,17 +1,15 @@
 //! `manifest.json`: what a folder's results are of, and by what they were made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tidegate_results::record::Setting;
 
-use super::disk;
-use super::error::Error;
 
 /// Everything that is needed to make the results again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The format of the folder: [`super::FORMAT`].
+    /// Format of the folder.
     pub format: u32,
     /// The scenario's name.
     pub name: String,
@@ -76,25 +74,6 @@ pub fn without_places(line: &str) -> String {
 }
 
 impl Manifest {
-    /// That each run can have a directory of its own.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        let mut seen = BTreeSet::new();
-        for Planned { id, .. } in &self.runs {
-            let wrong = |what| Error::Id { id: id.clone(), what };
-            if id.is_empty() || id.len() > 200 {
-                return Err(wrong("must have 1 to 200 bytes"));
-            }
-            if !disk::is_plain(id) {
-                return Err(wrong("is not fit for a file name: no leading dot, no slash"));
-            }
-            // Some file systems ignore case.
-            if !seen.insert(id.to_lowercase()) {
-                return Err(wrong("is not unique"));
-            }
-        }
-        Ok(())
-    }
-
     /// The runs by their ids, each with the number of its point in the order of the sweep, from 0.
     pub fn points(&self) -> BTreeMap<String, u32> {
         let mut numbers: BTreeMap<(&str, &[Setting]), u32> = BTreeMap::new();
@@ -113,7 +92,7 @@ impl Manifest {
 
     /// The first reason why runs of a folder that was begun with `self` and runs that are planned
     /// `now` cannot stand together.
-    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, now: &Self) -> Option<String> {
         let texts = [
             ("the scenario's name", &self.name, &now.name),
             ("the first seed", &self.seed, &now.seed),
