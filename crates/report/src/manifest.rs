@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tidegate_results::record::Setting;
 
-
 /// Everything that is needed to make the results again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -92,7 +91,7 @@ impl Manifest {
 
     /// The first reason why runs of a folder that was begun with `self` and runs that are planned
     /// `now` cannot stand together.
-    pub(crate) fn difference(&self, now: &Self) -> Option<String> {
+    pub fn difference(&self, now: &Self) -> Option<String> {
         let texts = [
             ("the scenario's name", &self.name, &now.name),
             ("the first seed", &self.seed, &now.seed),

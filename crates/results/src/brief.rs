@@ -1,6 +1,8 @@
 //! What summaries and pages read of flows, with room for very many of them.
 
-use crate::record::{Class, Flow, Record};
+use crate::record::{
+    Class, Counters, Flow, Link, Pauses, Probe, Queue, Record, Run, Series, TraceEvent,
+};
 
 /// What summaries and pages read of a flow, in as little room as can be read at once: a folder may
 /// have ten millions of them. Each field is as in [`Flow`].
@@ -92,27 +94,76 @@ impl Brief {
     }
 }
 
-/// The flows of a packed record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Briefs(Box<[Brief]>);
+/// A record for summaries and pages only: its flows take less than half the memory.
+pub type PackedRecord = Record<Brief>;
 
-impl Record {
-    /// Keeps of the flows only what summaries and pages read, in less than half the room. `flows`
-    /// is empty then.
-    pub fn pack(&mut self) {
-        self.briefs = Briefs(self.flows.iter().map(Brief::from).collect());
-        self.flows = Vec::new();
+impl From<Record> for PackedRecord {
+    fn from(record: Record) -> Self {
+        let flows = record.flows.iter().map(Brief::from).collect();
+        let Record { run, counters, queues, links, port_flows, pauses, .. } = record;
+        let Record { probes, series, trace, .. } = record;
+        Self { run, counters, queues, links, port_flows, pauses, flows, probes, series, trace }
+    }
+}
+
+/// A record of either form, as summaries and pages read it.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Totals over the whole network.
+    pub counters: &'a Counters,
+    /// The observed queues.
+    pub queues: &'a [Queue],
+    /// The observed links.
+    pub links: &'a [Link],
+    /// Pauses of classes of links.
+    pub pauses: Option<&'a Pauses>,
+    /// The answered probes.
+    pub probes: &'a [Probe],
+    /// Quantities sampled at a fixed interval.
+    pub series: &'a Series,
+    /// Events of a traced flow.
+    pub trace: &'a [TraceEvent],
+    /// One of the two is empty.
+    flows: (&'a [Flow], &'a [Brief]),
+}
+
+impl<'a> View<'a> {
+    fn new<F>(record: &'a Record<F>, flows: (&'a [Flow], &'a [Brief])) -> Self {
+        let Record { run, counters, queues, links, pauses, probes, series, trace, .. } = record;
+        let pauses = pauses.as_ref();
+        Self { run, counters, queues, links, pauses, probes, series, trace, flows }
     }
 
-    /// Whether its flows are packed.
-    pub const fn is_packed(&self) -> bool {
-        !self.briefs.0.is_empty()
+    /// The flows.
+    pub fn flows(self) -> impl Iterator<Item = Brief> + 'a {
+        let (full, packed) = self.flows;
+        full.iter().map(Brief::from).chain(packed.iter().copied())
     }
+}
 
-    /// What summaries and pages read of its flows, whether they are packed or not.
-    pub fn briefs(&self) -> impl Iterator<Item = Brief> {
-        let packed = self.briefs.0.iter().copied();
-        self.flows.iter().map(Brief::from).chain(packed)
+/// A flow in a record: [`Flow`], or [`Brief`] in a packed one.
+pub trait RecordedFlow: Sized {
+    /// The record as summaries and pages read it.
+    fn view(record: &Record<Self>) -> View<'_>;
+}
+
+impl RecordedFlow for Flow {
+    fn view(record: &Record) -> View<'_> {
+        View::new(record, (&record.flows, &[]))
+    }
+}
+
+impl RecordedFlow for Brief {
+    fn view(record: &PackedRecord) -> View<'_> {
+        View::new(record, (&[], &record.flows))
+    }
+}
+
+impl<'a, F: RecordedFlow> From<&'a Record<F>> for View<'a> {
+    fn from(record: &'a Record<F>) -> Self {
+        F::view(record)
     }
 }
 

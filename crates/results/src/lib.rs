@@ -10,6 +10,6 @@ pub mod record;
 pub mod statistics;
 pub mod summary;
 
-pub use brief::{Brief, Briefs};
+pub use brief::{Brief, PackedRecord, RecordedFlow, View};
 pub use record::Record;
 pub use summary::Summary;

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::brief::Briefs;
 use crate::statistics::Percentile;
 
-/// A run and everything that was measured in it.
+/// A run and everything that was measured in it. [`PackedRecord`](crate::PackedRecord) is the form
+/// with less of each flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+#[serde(bound = "")]
+pub struct Record<F = Flow> {
     /// What was run.
     pub run: Run,
     /// Totals over the whole network.
@@ -30,10 +31,7 @@ pub struct Record {
     pub pauses: Option<Pauses>,
     /// The flows in the order of the workload. They have a file of their own.
     #[serde(skip)]
-    pub flows: Vec<Flow>,
-    /// The same in less room, once they are [packed](Self::pack).
-    #[serde(skip)]
-    pub briefs: Briefs,
+    pub flows: Vec<F>,
     /// The answered probes. They have a file of their own.
     #[serde(skip)]
     pub probes: Vec<Probe>,

@@ -15,6 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use tidegate_dataplane::mark::custom;
 use tidegate_report::Folder;
 use tidegate_report::folder::Manifest;
+use tidegate_results::record::Flow;
 use tidegate_results::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 use tidegate_sim::run::Status;
@@ -315,7 +316,7 @@ pub struct Results {
     manifest: Manifest,
     /// The number of each run's point.
     points: BTreeMap<String, u32>,
-    comparison: Comparison,
+    comparison: Comparison<Flow>,
     /// A warning that a capture reached its limit.
     full: Option<String>,
 }

@@ -70,7 +70,6 @@ pub(super) fn write(
 }
 
 fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(), Error> {
-    assert!(!record.is_packed(), "a packed record is for reading");
     fs::create_dir(partial).map_err(Error::write(partial))?;
     let origin = Origin::new(&record.run, point).map_err(|error| Error::broken(partial, error))?;
     let tables = [

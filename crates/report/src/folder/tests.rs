@@ -29,7 +29,6 @@ fn record(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
-        briefs: tidegate_results::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),
@@ -75,7 +74,7 @@ fn full(path: &Path, name: &str) -> io::Result<File> {
 
 #[test]
 fn folders_of_files_make_no_difference() {
-    use super::manifest::without_places;
+    use crate::manifest::without_places;
     for (line, expected) in [
         ("a = [\"file:/x/y/a.cdf\", \"5KB\"]", "a = [\"file:a.cdf\", \"5KB\"]"),
         ("# \"/x/y/b.csv\" has 38 bytes", "# \"b.csv\" has 38 bytes"),
@@ -118,7 +117,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
         },
         ..good.clone()
     };
-    let error = full.write_summary(&Summary::new(&[], None)).unwrap_err().to_string();
+    let error = full.write_summary(&Summary::new::<Flow>(&[], None)).unwrap_err().to_string();
     assert!(
         error.contains("/.summary.csv.") && error.contains(".partial: No space left on device"),
         "{error}"

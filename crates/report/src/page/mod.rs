@@ -24,7 +24,8 @@ use std::fmt::Write;
 use crate::html::escaped;
 use crate::manifest::Manifest;
 use crate::plot::Chart;
-use tidegate_results::record::{Record, Setting};
+use tidegate_results::View;
+use tidegate_results::record::Setting;
 use tidegate_results::summary::Summary;
 
 pub use order::in_numeric_order;
@@ -42,14 +43,14 @@ const SCRIPTS: [&str; 4] = [
 ];
 
 /// What a report is made from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Page<'a> {
     /// Its heading.
     pub title: &'a str,
     /// The folders that the records come from.
     pub manifests: &'a [Manifest],
     /// The runs.
-    pub records: &'a [Record],
+    pub records: Vec<View<'a>>,
     /// The runs put together.
     pub summary: &'a Summary,
 }

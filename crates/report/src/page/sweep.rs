@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tidegate_results::record::{Record, Setting};
+use tidegate_results::View;
+use tidegate_results::record::Setting;
 use tidegate_results::summary::{self, Point, Summary};
 use tidegate_units::{Rate, Size, Span};
 
@@ -117,10 +118,10 @@ impl Sweep {
 
     /// The records of each point, in the order of their repetitions. Points are grouped as a
     /// summary does it: a seed that comes again begins another point.
-    pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
+    pub(super) fn records<'a>(summary: &Summary, records: &[View<'a>]) -> Vec<Vec<View<'a>>> {
         let mut groups = summary::grouped(records);
         let own = |point: &Point| {
-            let is_own = |(label, settings, _): &(String, &[Setting], Vec<&Record>)| {
+            let is_own = |(label, settings, _): &(String, &[Setting], Vec<View<'_>>)| {
                 *label == point.label && *settings == point.settings
             };
             let mut own = match groups.iter().position(is_own) {
@@ -348,7 +349,7 @@ mod tests {
     #[test]
     fn the_runs_of_several_folders_are_not_mixed() {
         // Three folders with the same point, of which only the third has a run of the second seed.
-        let run = |folder: &str, label: &str, seed: &str| -> Record {
+        let run = |folder: &str, label: &str, seed: &str| -> tidegate_results::Record {
             let json = serde_json::json!({
                 "run": {
                     "id": format!("{folder}-{seed}"), "label": label, "point": [],
@@ -368,7 +369,7 @@ mod tests {
             run("three", "c: tcn", "1"),
         ];
         let summary = Summary::new(&records, None);
-        let found = Sweep::records(&summary, &records);
+        let found = Sweep::records(&summary, &records.each_ref().map(View::from));
         for (point, records) in summary.points.iter().zip(&found) {
             let own: Vec<&str> = (records.iter()).map(|record| record.run.label.as_str()).collect();
             assert_eq!(own.len(), point.runs as usize, "{}", point.label);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tidegate_report::Page;
-use tidegate_results::Summary;
+use tidegate_results::{Summary, View};
 
 use super::sample;
 
@@ -92,7 +92,7 @@ fn charts_are_drawn_and_can_be_worked() {
         &Page {
             title: "Leaf-spine at two loads",
             manifests: &[manifest],
-            records: &records,
+            records: records.iter().map(View::from).collect(),
             summary: &summary,
         },
     );
@@ -111,7 +111,7 @@ fn a_page_without_a_swept_number_and_with_nasty_names_works_too() {
         &Page {
             title: "</script><script>console.error('run')</script>",
             manifests: &[manifest],
-            records: &records,
+            records: records.iter().map(View::from).collect(),
             summary: &summary,
         },
     );

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tidegate_report::gallery::{Headlines, NOT_RUN, Row, Shown};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::{Gallery, Page};
-use tidegate_results::Summary;
+use tidegate_results::{Summary, View};
 
 use super::browser::{begun, between};
 use super::sample;
@@ -97,7 +97,7 @@ fn nothing_of_a_page_is_clipped_at_any_width() {
     let page = Page {
         title: "Seven marking schemes on a leaf-spine fabric",
         manifests: &[manifest],
-        records: &records,
+        records: records.iter().map(View::from).collect(),
         summary: &summary,
     };
     check("page", &page.render());

@@ -6,15 +6,18 @@ use std::path::PathBuf;
 use tidegate_report::Page;
 use tidegate_report::figures::{self, Titles};
 use tidegate_report::manifest::Manifest;
-use tidegate_results::Summary;
-use tidegate_results::record::Record;
+use tidegate_results::{Record, Summary, View};
 
 use super::sample;
 
 fn rendered(title: &str, manifest: &Manifest, records: &[Record]) -> String {
     let summary = Summary::new(records, Some("queue-red"));
-    let page =
-        Page { title, manifests: std::slice::from_ref(manifest), records, summary: &summary };
+    let page = Page {
+        title,
+        manifests: std::slice::from_ref(manifest),
+        records: records.iter().map(View::from).collect(),
+        summary: &summary,
+    };
     page.render()
 }
 
@@ -72,7 +75,12 @@ fn names_that_look_like_markup_mean_themselves() {
     assert!(!page.contains("<!--"));
     assert_eq!(data(&page)["title"], nasty);
     let summary = Summary::new(&records, None);
-    let page = Page { title: nasty, manifests: &[manifest], records: &records, summary: &summary };
+    let page = Page {
+        title: nasty,
+        manifests: &[manifest],
+        records: records.iter().map(View::from).collect(),
+        summary: &summary,
+    };
     for panel in page.sections().into_iter().flat_map(|section| section.panels) {
         let file_safe = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
         assert!(panel.chart.id.chars().all(file_safe), "{}", panel.chart.id);
@@ -97,7 +105,7 @@ fn the_network_its_hosts_and_its_load_stand_at_the_top() {
     let page = Page {
         title: "Both",
         manifests: &[manifest.clone(), manifest],
-        records: &records,
+        records: records.iter().map(View::from).collect(),
         summary: &summary,
     };
     assert_eq!(page.render().matches("<dt>network</dt>").count(), 1);
@@ -164,8 +172,12 @@ fn the_table_marks_the_best_of_each_group() {
 fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
     let (manifest, records) = sample::sweep(2, &["0.6"], 2);
     let summary = Summary::new(&records, None);
-    let page =
-        Page { title: "Figures", manifests: &[manifest], records: &records, summary: &summary };
+    let page = Page {
+        title: "Figures",
+        manifests: &[manifest],
+        records: records.iter().map(View::from).collect(),
+        summary: &summary,
+    };
     let dir = folder("figures");
     let files = figures::write(&dir, &page, Titles::Shown).unwrap();
     let panels = page.sections().iter().map(|section| section.panels.len()).sum::<usize>();

@@ -163,7 +163,6 @@ fn record(
             .collect(),
         series: series(&mut chance, delay),
         flows,
-        briefs: tidegate_results::Briefs::default(),
     }
 }
 

@@ -74,7 +74,6 @@ pub(crate) fn empty(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
-        briefs: tidegate_results::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),
@@ -158,7 +157,6 @@ pub(crate) fn awkward(id: &str) -> Record {
             event(u64::MAX, Traced::Acked, true),
         ],
         flows: flows(),
-        briefs: tidegate_results::Briefs::default(),
         probes: probes(),
         series: series(),
     }

@@ -6,12 +6,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use crate::Record;
 use crate::record::{
     Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
     Pauses, PortFlows, Probe, Queue, Run, Series, Setting,
 };
 use crate::statistics::Percentile;
-use crate::{Briefs, Record};
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{
@@ -60,7 +60,6 @@ pub fn record(
         port_flows: observed.port_flows.iter().map(|seen| port_flows(seen, built)).collect(),
         pauses: built.setup.sends_pauses().then(|| pauses(built, outcome)),
         flows: flows(built, outcome)?,
-        briefs: Briefs::default(),
         probes: probes(outcome),
         series: (observed.series.as_ref())
             .map_or_else(Series::default, |series| series::series(series, built)),

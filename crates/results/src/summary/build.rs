@@ -3,6 +3,7 @@
 use crate::record::Record;
 use crate::statistics::student::{self, Compared};
 use crate::statistics::{Interval, mean};
+use crate::{RecordedFlow, View};
 
 use super::group::{Group, Measured, baselines};
 use super::measure::{self, Column, Found, Measure, Slice};
@@ -13,8 +14,8 @@ impl Summary {
     /// Puts runs side by side: those of one point together, each point against the baseline, if
     /// there is one. `baseline` is a point's label, or something that several points have, such as
     /// `tcn`; each point is then compared with the one that is most like it.
-    pub fn new(records: &[Record], baseline: Option<&str>) -> Self {
-        let groups = Group::all(records);
+    pub fn new<F: RecordedFlow>(records: &[Record<F>], baseline: Option<&str>) -> Self {
+        let groups = Group::all(records.iter().map(View::from));
         let places =
             baseline.map_or_else(|| vec![None; groups.len()], |name| baselines(&groups, name));
         let (metrics, estimates) = table(measure::of_run(), Slice::Whole, &groups, &places);
@@ -87,7 +88,7 @@ fn estimate(
     let values: Vec<f64> = found.iter().map(|found| found.value).collect();
     let (interval, method) = match (&point.group.records[..], student::interval(&values)) {
         (_, Some(interval)) => (Some(interval), Method::Runs),
-        ([record], None) => (interval_within(column, record), Method::Blocks),
+        (&[record], None) => (interval_within(column, record), Method::Blocks),
         _ => (None, Method::None),
     };
     // Nothing that is measured is negative.

@@ -1,19 +1,20 @@
 //! Which runs belong to one point, and which point another is compared with.
 
 use super::measure::{Column, Found};
-use crate::record::{Record, Setting};
+use crate::View;
+use crate::record::Setting;
 
 /// The runs of one point, in the order given.
 pub(super) struct Group<'a> {
     pub(super) label: String,
     pub(super) settings: &'a [Setting],
-    pub(super) records: Vec<&'a Record>,
+    pub(super) records: Vec<View<'a>>,
 }
 
 impl<'a> Group<'a> {
     /// Runs with the same settings and label are of one point. A seed that comes again, as when two
     /// folders hold the same sweep, begins another point: results are never mixed.
-    pub(super) fn all(records: &'a [Record]) -> Vec<Self> {
+    pub(super) fn all(records: impl IntoIterator<Item = View<'a>>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for record in records {
             let mut alike = 0;
@@ -40,7 +41,7 @@ impl<'a> Group<'a> {
 
     /// What each of its runs gives for a column.
     pub(super) fn found(&self, column: Column) -> Vec<Option<Found>> {
-        let found = self.records.iter().map(|record| column.found(record));
+        let found = self.records.iter().map(|&record| column.found(record));
         found.collect()
     }
 
@@ -50,8 +51,8 @@ impl<'a> Group<'a> {
 }
 
 /// The label, the settings and the runs of each point.
-pub fn grouped(records: &[Record]) -> Vec<(String, &[Setting], Vec<&Record>)> {
-    let groups = Group::all(records).into_iter();
+pub fn grouped<'a>(records: &[View<'a>]) -> Vec<(String, &'a [Setting], Vec<View<'a>>)> {
+    let groups = Group::all(records.iter().copied()).into_iter();
     groups.map(|group| (group.label, group.settings, group.records)).collect()
 }
 
@@ -65,7 +66,7 @@ pub(super) struct Measured<'a> {
 impl<'a> Measured<'a> {
     /// The pairs of its runs and the other's under the same seed, with what both give.
     pub(super) fn pairs(self, other: Self) -> Vec<Pair<'a>> {
-        let pair = |(place, &run): (usize, &&'a Record)| {
+        let pair = |(place, &run): (usize, &View<'a>)| {
             let mut bases = other.group.records.iter();
             let base = bases.position(|base| base.run.seed == run.run.seed)?;
             let values = (self.found[place]?.value, other.found[base]?.value);
@@ -78,8 +79,8 @@ impl<'a> Measured<'a> {
 
 /// Two runs under one seed.
 pub(super) struct Pair<'a> {
-    pub(super) run: &'a Record,
-    pub(super) base: &'a Record,
+    pub(super) run: View<'a>,
+    pub(super) base: View<'a>,
     pub(super) values: (f64, f64),
 }
 

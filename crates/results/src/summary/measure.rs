@@ -3,8 +3,8 @@
 //! Of flows only those that count are taken, and of times only those of flows that finished;
 //! warnings say how many did not.
 
-use crate::brief::Brief;
-use crate::record::{Class, ClassPauses, Distribution, Queue, Record};
+use crate::brief::{Brief, View};
+use crate::record::{Class, ClassPauses, Distribution, Queue};
 use crate::statistics::bootstrap::{BLOCKS, Sample, Statistic};
 use crate::statistics::{P99, Percentile, jain, mean, real, weighted_percentile};
 
@@ -26,7 +26,7 @@ pub(super) enum Of {
     /// The round-trip times of probes.
     Probes(Statistic),
     /// The run as a whole, or one class of service or queue number of it.
-    Run(fn(&Record, Option<u8>) -> Value),
+    Run(fn(View<'_>, Option<u8>) -> Value),
 }
 
 /// A measure of the whole network, or of one class of service or queue number.
@@ -78,7 +78,7 @@ impl Measure {
 
 impl Column {
     /// The value of a run, if it has one.
-    pub(super) fn found(self, record: &Record) -> Option<Found> {
+    pub(super) fn found(self, record: View<'_>) -> Option<Found> {
         let (value, samples) = match self.measure.of {
             Of::Flows(value, statistic) => {
                 let flows = counted(record).filter(|flow| self.has(flow));
@@ -98,7 +98,7 @@ impl Column {
     }
 
     /// The single values of a run and their blocks, if the measure has such.
-    pub(super) fn sample(self, record: &Record) -> Option<Sample> {
+    pub(super) fn sample(self, record: View<'_>) -> Option<Sample> {
         match self.measure.of {
             Of::Flows(value, _) => {
                 let value = |flow: &Brief| value(flow).filter(|_| self.has(flow));
@@ -119,12 +119,12 @@ impl Column {
     }
 
     /// Whether the blocks of two runs are of the same things.
-    pub(super) fn is_paired(self, run: &Record, other: &Record) -> bool {
+    pub(super) fn is_paired(self, run: View<'_>, other: View<'_>) -> bool {
         let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes());
         match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
             Of::Probes(_) => {
-                let mut probes = run.probes.iter().zip(&other.probes);
+                let mut probes = run.probes.iter().zip(other.probes);
                 run.probes.len() == other.probes.len()
                     && probes.all(|(one, other)| one.series == other.series)
             }
@@ -172,7 +172,7 @@ fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Va
 /// among all that count, so that the same flows form a block whatever is asked of them, under every
 /// scheme.
 pub(super) fn blocked(
-    record: &Record,
+    record: View<'_>,
     value: impl Fn(&Brief) -> Option<f64>,
 ) -> impl Iterator<Item = (f64, usize)> {
     let count = counted(record).count().max(1);
@@ -181,12 +181,12 @@ pub(super) fn blocked(
 }
 
 /// The flows that count.
-pub(super) fn counted(record: &Record) -> impl Iterator<Item = Brief> {
-    record.briefs().filter(|flow| flow.counts)
+pub(super) fn counted(record: View<'_>) -> impl Iterator<Item = Brief> {
+    record.flows().filter(|flow| flow.counts)
 }
 
 /// How many flows that count should have ended and did not.
-pub(super) fn unfinished(record: &Record) -> usize {
+pub(super) fn unfinished(record: View<'_>) -> usize {
     counted(record).filter(|flow| flow.bytes().is_some() && flow.fct_ps().is_none()).count()
 }
 
@@ -336,12 +336,12 @@ fn whole(total: u64) -> Value {
 }
 
 /// The flows that count, of a class of service if one is meant.
-fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = Brief> {
+fn served(record: View<'_>, part: Option<u8>) -> impl Iterator<Item = Brief> {
     counted(record).filter(move |flow| is_of(flow.service, part))
 }
 
 /// How many flows should have ended and did not.
-fn left_over(record: &Record, part: Option<u8>) -> Value {
+fn left_over(record: View<'_>, part: Option<u8>) -> Value {
     let can_end = || served(record, part).filter(|flow| flow.bytes().is_some());
     let flows = can_end().count();
     let left = can_end().filter(|flow| flow.fct_ps().is_none()).count();
@@ -379,7 +379,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Jain's index over the goodputs of flows that never end.
-fn fairness(record: &Record, _: Option<u8>) -> Value {
+fn fairness(record: View<'_>, _: Option<u8>) -> Value {
     let endless = counted(record).filter(|flow| flow.bytes().is_none());
     let goodputs: Vec<f64> = endless.filter_map(|flow| goodput(&flow)).collect();
     let several = goodputs.len() > 1;
@@ -387,7 +387,7 @@ fn fairness(record: &Record, _: Option<u8>) -> Value {
 }
 
 /// The part of the time in which an observed link, any of them, sent.
-fn utilisation(record: &Record, _: Option<u8>) -> Value {
+fn utilisation(record: View<'_>, _: Option<u8>) -> Value {
     let parts = record.links.iter().map(|link| link.utilisation);
     let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
@@ -395,18 +395,18 @@ fn utilisation(record: &Record, _: Option<u8>) -> Value {
 
 /// The paused classes of links, of a class if one is meant: they have the numbers of services.
 /// `None` where switches pause nobody.
-fn paused(record: &Record, part: Option<u8>) -> Option<impl Iterator<Item = &ClassPauses>> {
-    let classes = record.pauses.as_ref()?.classes.iter();
+fn paused(record: View<'_>, part: Option<u8>) -> Option<impl Iterator<Item = &ClassPauses>> {
+    let classes = record.pauses?.classes.iter();
     Some(classes.filter(move |class| is_of(class.of.class, part)))
 }
 
 /// Pause frames that stopped a class of a link.
-fn pauses(record: &Record, part: Option<u8>) -> Value {
+fn pauses(record: View<'_>, part: Option<u8>) -> Value {
     whole(paused(record, part)?.map(|class| class.pauses).sum())
 }
 
 /// The rate of those frames in the whole network, at 64 bytes each.
-fn pause_rate(record: &Record, part: Option<u8>) -> Value {
+fn pause_rate(record: View<'_>, part: Option<u8>) -> Value {
     let (frames, runs) = pauses(record, part)?;
     let span = seconds(record.run.ended_at_ps);
     (span > 0.0).then(|| (frames * PAUSE_FRAME * 8.0 / span, runs))
@@ -416,19 +416,19 @@ fn pause_rate(record: &Record, part: Option<u8>) -> Value {
 const PAUSE_FRAME: f64 = 64.0;
 
 /// How long classes of links were paused, all together.
-fn pause_time(record: &Record, part: Option<u8>) -> Value {
+fn pause_time(record: View<'_>, part: Option<u8>) -> Value {
     let times = paused(record, part)?.map(|class| class.paused_ps);
     Some((seconds(times.sum()), 1))
 }
 
 /// The longest time that one of them was paused for without a break.
-fn pause_longest(record: &Record, part: Option<u8>) -> Value {
+fn pause_longest(record: View<'_>, part: Option<u8>) -> Value {
     let times = paused(record, part)?.map(|class| class.longest_ps);
     Some((seconds(times.max().unwrap_or(0)), 1))
 }
 
 /// A class's part of what a sum over the flows that count is for all classes.
-fn share(record: &Record, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) -> Value {
+fn share(record: View<'_>, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) -> Value {
     let (mut own, mut all, mut flows) = (0.0, 0.0, 0);
     for flow in counted(record) {
         let Some(bytes) = bytes(&flow) else { continue };
@@ -442,48 +442,48 @@ fn share(record: &Record, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) ->
 }
 
 /// Of the bytes of flows that finished.
-fn byte_share(record: &Record, part: Option<u8>) -> Value {
+fn byte_share(record: View<'_>, part: Option<u8>) -> Value {
     share(record, part, |flow| flow.fct_ps().and(flow.bytes()))
 }
 
 /// Of the bytes that arrived in the observed window.
-fn goodput_share(record: &Record, part: Option<u8>) -> Value {
+fn goodput_share(record: View<'_>, part: Option<u8>) -> Value {
     share(record, part, Brief::received)
 }
 
 /// A sum over the flows of a class that count.
-fn sum(record: &Record, part: Option<u8>, of: fn(&Brief) -> u32) -> Value {
+fn sum(record: View<'_>, part: Option<u8>, of: fn(&Brief) -> u32) -> Value {
     let flows = served(record, part).count();
     let values = served(record, part).map(|flow| f64::from(of(&flow)));
     (flows > 0).then(|| (values.sum(), flows))
 }
 
 /// The observed queues, of a number if one is meant.
-fn numbered(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Queue> {
+fn numbered(record: View<'_>, part: Option<u8>) -> impl Iterator<Item = &Queue> {
     let queues = record.queues.iter();
     queues.filter(move |queue| is_of(queue.queue, part))
 }
 
 /// Of the bytes that observed ports sent.
-fn throughput_share(record: &Record, part: Option<u8>) -> Value {
+fn throughput_share(record: View<'_>, part: Option<u8>) -> Value {
     let (all, _) = counts(record, None, |queue| queue.sent_bytes)?;
     let (own, queues) = counts(record, part, |queue| queue.sent_bytes).unwrap_or_default();
     (all > 0.0).then(|| (own / all, queues))
 }
 
 /// Bytes in an observed queue, any of them, at any moment of the window.
-fn queue_mean(record: &Record, part: Option<u8>) -> Value {
+fn queue_mean(record: View<'_>, part: Option<u8>) -> Value {
     mean_of(numbered(record, part).map(|queue| &queue.bytes))
 }
 
 /// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the
 /// window.
-fn queue_p99(record: &Record, part: Option<u8>) -> Value {
+fn queue_p99(record: View<'_>, part: Option<u8>) -> Value {
     p99_of(numbered(record, part).map(|queue| (&queue.bytes, 1.0)))
 }
 
 /// Of packets, whatever queue they waited in.
-fn wait_mean(record: &Record, part: Option<u8>) -> Value {
+fn wait_mean(record: View<'_>, part: Option<u8>) -> Value {
     let (mut waited, mut packets) = (0.0, 0.0);
     for queue in numbered(record, part).filter(|queue| queue.wait_ps.mean.is_finite()) {
         waited += queue.wait_ps.mean * count(queue.sent);
@@ -492,28 +492,28 @@ fn wait_mean(record: &Record, part: Option<u8>) -> Value {
     (packets > 0.0).then(|| (waited / packets / 1e12, numbered(record, part).count()))
 }
 
-fn wait_p99(record: &Record, part: Option<u8>) -> Value {
+fn wait_p99(record: View<'_>, part: Option<u8>) -> Value {
     let used = numbered(record, part).filter(|queue| queue.sent > 0);
     let (ps, queues) = p99_of(used.map(|queue| (&queue.wait_ps, count(queue.sent))))?;
     Some((ps / 1e12, queues))
 }
 
-fn queue_marks(record: &Record, part: Option<u8>) -> Value {
+fn queue_marks(record: View<'_>, part: Option<u8>) -> Value {
     counts(record, part, |queue| queue.marks.values().sum())
 }
 
-fn queue_drops(record: &Record, part: Option<u8>) -> Value {
+fn queue_drops(record: View<'_>, part: Option<u8>) -> Value {
     counts(record, part, |queue| queue.drops.values().sum())
 }
 
-fn counts(record: &Record, part: Option<u8>, of: fn(&Queue) -> u64) -> Value {
+fn counts(record: View<'_>, part: Option<u8>, of: fn(&Queue) -> u64) -> Value {
     let queues = numbered(record, part).count();
     let sum = numbered(record, part).map(|queue| count(of(queue))).sum();
     (queues > 0).then_some((sum, queues))
 }
 
 /// The part of the packets sent that were marked in the queue.
-fn mark_share(record: &Record, part: Option<u8>) -> Value {
+fn mark_share(record: View<'_>, part: Option<u8>) -> Value {
     let (sent, queues) = counts(record, part, |queue| queue.sent)?;
     let (marks, _) = queue_marks(record, part)?;
     (sent > 0.0).then(|| (marks / sent, queues))

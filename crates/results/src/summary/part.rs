@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tidegate_units::Bytes;
 
-use crate::record::Record;
+use crate::View;
 
 use super::build::table;
 use super::group::Group;
@@ -79,14 +79,14 @@ fn numbered(number: u8) -> (u8, Option<String>, Slice) {
 
 /// The numbers of observed queues that sent something, if there are several.
 pub(super) fn queues(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Option<Breakdown> {
-    let queues = records(groups).flat_map(|record| &record.queues);
+    let queues = records(groups).flat_map(|record| record.queues);
     let used = queues.filter(|queue| queue.sent > 0);
     let numbers: BTreeSet<u8> = used.map(|queue| queue.queue).collect();
     let slices = numbers.into_iter().map(numbered).collect();
     breakdown(of_queue, slices, groups, baselines)
 }
 
-fn records<'a>(groups: &'a [Group<'_>]) -> impl Iterator<Item = &'a Record> {
+fn records<'a>(groups: &'a [Group<'_>]) -> impl Iterator<Item = View<'a>> {
     groups.iter().flat_map(|group| group.records.iter().copied())
 }
 

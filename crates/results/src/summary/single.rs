@@ -1,33 +1,37 @@
 //! A metric of one run, outside of a summary.
 
-use crate::record::Record;
+use crate::View;
 use crate::statistics::Interval;
 
 use super::Metric;
 use super::measure::{self, Column, Measure};
 
 /// What a run gives for a metric, if it has a value.
-pub fn value(metric: Metric, record: &Record) -> Option<f64> {
-    column(metric)?.found(record).map(|found| found.value)
+pub fn value<'a>(metric: Metric, record: impl Into<View<'a>>) -> Option<f64> {
+    column(metric)?.found(record.into()).map(|found| found.value)
 }
 
 /// The 95 % confidence interval of the metric within the run, from blocks of its flows or probes.
-pub fn interval(metric: Metric, record: &Record) -> Option<Interval> {
-    interval_within(column(metric)?, record)
+pub fn interval<'a>(metric: Metric, record: impl Into<View<'a>>) -> Option<Interval> {
+    interval_within(column(metric)?, record.into())
 }
 
 /// The same of its ratio to another run, if both have the same flows or probes.
-pub fn ratio_interval(metric: Metric, run: &Record, base: &Record) -> Option<Interval> {
-    ratio_within(column(metric)?, run, base)
+pub fn ratio_interval<'a>(
+    metric: Metric,
+    run: impl Into<View<'a>>,
+    base: impl Into<View<'a>>,
+) -> Option<Interval> {
+    ratio_within(column(metric)?, run.into(), base.into())
 }
 
 /// The interval of a column within a run.
-pub(super) fn interval_within(column: Column, record: &Record) -> Option<Interval> {
+pub(super) fn interval_within(column: Column, record: View<'_>) -> Option<Interval> {
     column.sample(record)?.interval(column.statistic()?)
 }
 
 /// The interval of the ratio of a column between two runs.
-pub(super) fn ratio_within(column: Column, run: &Record, base: &Record) -> Option<Interval> {
+pub(super) fn ratio_within(column: Column, run: View<'_>, base: View<'_>) -> Option<Interval> {
     if !column.is_paired(run, base) {
         return None;
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::brief::Brief;
+use crate::brief::{Brief, View};
 use crate::format::quantity;
-use crate::record::{Class, Deadlock, End, LinkClass, Record};
+use crate::record::{Class, Deadlock, End, LinkClass};
 use crate::statistics::bootstrap::BLOCKS;
 use crate::statistics::{mean, real, student, variance};
 
@@ -58,9 +58,9 @@ pub(super) fn of_all(groups: &[Group<'_>], missing_baseline: Option<&str>) -> Ve
 
 /// What holds for one point.
 pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
-    let mut warnings: Vec<String> = group.records.iter().filter_map(|run| ending(run)).collect();
-    warnings.extend(group.records.iter().flat_map(|run| deadlocks(run)));
-    warnings.extend(group.records.iter().filter_map(|run| storm(run)));
+    let mut warnings: Vec<String> = group.records.iter().filter_map(|&run| ending(run)).collect();
+    warnings.extend(group.records.iter().flat_map(|&run| deadlocks(run)));
+    warnings.extend(group.records.iter().filter_map(|&run| storm(run)));
     warnings.extend(waits_at_hosts(group));
     warnings.extend(left_over(group));
     warnings.extend(too_few(group));
@@ -69,7 +69,7 @@ pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
 }
 
 /// A run that did not come to its end.
-fn ending(record: &Record) -> Option<String> {
+fn ending(record: View<'_>) -> Option<String> {
     let seed = &record.run.seed;
     match &record.run.end {
         End::Finished | End::TimeUp => None,
@@ -85,7 +85,7 @@ fn ending(record: &Record) -> Option<String> {
 }
 
 /// Pauses that hold each other.
-fn deadlocks(record: &Record) -> Vec<String> {
+fn deadlocks(record: View<'_>) -> Vec<String> {
     let found = record.pauses.iter().flat_map(|pauses| &pauses.deadlocks);
     let warning = |deadlock: &Deadlock| {
         let first = deadlock.cycle.first();
@@ -107,8 +107,8 @@ fn deadlocks(record: &Record) -> Vec<String> {
 }
 
 /// Pauses that last too long.
-fn storm(record: &Record) -> Option<String> {
-    let pauses = record.pauses.as_ref()?;
+fn storm(record: View<'_>) -> Option<String> {
+    let pauses = record.pauses?;
     let longest = pauses.storms().max_by_key(|class| class.longest_ps)?;
     let others = match pauses.storms().count() - 1 {
         0 => String::new(),
@@ -147,8 +147,8 @@ fn waits_at_hosts(group: &Group<'_>) -> Option<String> {
 
 /// Flows without a completion time.
 fn left_over(group: &Group<'_>) -> Option<String> {
-    let left: usize = group.records.iter().map(|record| unfinished(record)).sum();
-    let counted = group.records.iter().flat_map(|record| counted(record));
+    let left: usize = group.records.iter().map(|&record| unfinished(record)).sum();
+    let counted = group.records.iter().flat_map(|&record| counted(record));
     let all = counted.filter(|flow| flow.bytes().is_some()).count();
     (left > 0).then(|| {
         let part = real(left) / real(all) * 100.0;
@@ -163,10 +163,10 @@ fn left_over(group: &Group<'_>) -> Option<String> {
 /// Percentiles of too few flows.
 fn too_few(group: &Group<'_>) -> Vec<String> {
     let of = |what: &str, takes: fn(&Brief) -> bool| {
-        let finished = |record: &Record| {
+        let finished = |record: View<'_>| {
             counted(record).filter(|flow| flow.fct_ps().is_some() && takes(flow)).count()
         };
-        let counts: Vec<usize> = group.records.iter().map(|record| finished(record)).collect();
+        let counts: Vec<usize> = group.records.iter().map(|&record| finished(record)).collect();
         let (least, all) = (counts.iter().copied().min()?, counts.iter().sum::<usize>());
         let advice = "measure longer or set more runs";
         if all == 0 {
@@ -192,7 +192,7 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
     let nothing = group
         .records
         .iter()
-        .find(|record| record.briefs().next().is_some() && counted(record).next().is_none());
+        .find(|&&record| record.flows().next().is_some() && counted(record).next().is_none());
     let nothing = nothing.map(|record| {
         format!(
             "no flow of the run with seed {} counts: all start in the warm-up or after the \
@@ -210,7 +210,7 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
 /// a few giants and neighbours that are alike then do not pass for a trend.
 fn trend(group: &Group<'_>) -> Option<String> {
     let runs: Vec<Vec<Option<f64>>> =
-        group.records.iter().map(|record| block_means(record)).collect();
+        group.records.iter().map(|&record| block_means(record)).collect();
     let of = |blocks: Range<usize>| -> Vec<f64> {
         let runs = runs.iter().flat_map(|means| &means[blocks.clone()]);
         runs.copied().flatten().collect()
@@ -237,7 +237,7 @@ const FIFTH: usize = BLOCKS / 5;
 
 /// The mean logarithm of the slowdowns in each block of a run; of completion times where there are
 /// no slowdowns.
-fn block_means(record: &Record) -> Vec<Option<f64>> {
+fn block_means(record: View<'_>) -> Vec<Option<f64>> {
     let mut blocks = vec![Vec::new(); BLOCKS];
     let has_ideal = counted(record).any(|flow| slowdown(&flow).is_some());
     let value = if has_ideal { slowdown } else { completion };
@@ -253,13 +253,13 @@ fn block_means(record: &Record) -> Vec<Option<f64>> {
 fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
     let settled = settled_after(runs);
     let flows = settled.and_then(|blocks| {
-        let first = |record: &Record| {
+        let first = |record: View<'_>| {
             let count = counted(record).count();
             // The first flow of the block, as blocks are cut.
             let flow = counted(record).nth((blocks * count).div_ceil(BLOCKS))?;
             Some(flow.number)
         };
-        group.records.iter().filter_map(|record| first(record)).max()
+        group.records.iter().filter_map(|&record| first(record)).max()
     });
     match flows {
         Some(flows) => format!(
@@ -268,7 +268,7 @@ fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
             rounded(flows)
         ),
         None => {
-            let all = group.records.iter().map(|record| counted(record).count());
+            let all = group.records.iter().map(|&record| counted(record).count());
             format!(
                 "raise measure.warm_up_flows until this is gone: it had not settled in the first \
                  half of the {} flows of a run, so begin with twice as many",

@@ -1,7 +1,8 @@
 //! Completion times and slowdowns as distributions, by size of flow.
 
 use tidegate_results::Brief;
-use tidegate_results::record::{Class, Record};
+use tidegate_results::View;
+use tidegate_results::record::Class;
 
 use super::super::budget::Room;
 use super::super::thin;
@@ -127,8 +128,8 @@ fn chart(
 }
 
 /// The values of a class over all seeds, sorted, and how many flows have none.
-fn values(records: &[&Record], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
-    let flows = records.iter().flat_map(|record| record.briefs());
+fn values(records: &[View<'_>], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
+    let flows = records.iter().flat_map(|record| record.flows());
     let wanted = flows.filter(|flow| {
         flow.counts && flow.bytes().is_some() && class.is_none_or(|class| flow.class == class)
     });

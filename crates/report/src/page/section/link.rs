@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_results::record::{Link, Record};
+use tidegate_results::View;
+use tidegate_results::record::Link;
 
 use super::{Material, Panel, Section, Stop, commands, heaviest, mean, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark};
@@ -11,7 +12,7 @@ const SHOWN: usize = 12;
 
 pub(super) fn section(material: &Material) -> Section {
     let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
-    for link in material.records.iter().flatten().flat_map(|record| &record.links) {
+    for link in material.records.iter().flatten().flat_map(|record| record.links) {
         let weight = weights.entry(&link.name).or_default();
         *weight = weight.saturating_add(link.bytes);
     }
@@ -40,7 +41,7 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
         let lines = at.iter().map(|(curve, records)| {
             let places = busiest.iter().enumerate();
             let marks = places.filter_map(|(place, name)| {
-                let found = records.iter().filter_map(|record| find(record, name));
+                let found = records.iter().filter_map(|&record| find(record, name));
                 // One that was watched for no time has no share.
                 let values = found.map(value).filter(|value| value.is_finite());
                 Some(Mark::new(place as f64, mean(values)?))
@@ -72,6 +73,6 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
     panels
 }
 
-fn find<'a>(record: &'a Record, name: &str) -> Option<&'a Link> {
+fn find<'a>(record: View<'a>, name: &str) -> Option<&'a Link> {
     record.links.iter().find(|link| link.name == name)
 }

@@ -9,7 +9,7 @@ mod result;
 mod time;
 mod trace;
 
-use tidegate_results::record::Record;
+use tidegate_results::View;
 use tidegate_results::summary::Summary;
 
 use super::Page;
@@ -53,7 +53,7 @@ struct Material<'a> {
     summary: &'a Summary,
     sweep: Sweep,
     /// The records of each point.
-    records: Vec<Vec<&'a Record>>,
+    records: Vec<Vec<View<'a>>>,
 }
 
 /// The sections that have something to show.
@@ -61,7 +61,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
     let material = Material {
         summary: page.summary,
         sweep: Sweep::new(page.summary),
-        records: Sweep::records(page.summary, page.records),
+        records: Sweep::records(page.summary, &page.records),
     };
     let sections = [
         result::section(&material),
@@ -122,7 +122,7 @@ impl<'a> Material<'a> {
     }
 
     /// The lines at a stop, each with its records.
-    fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
+    fn at(&self, stop: &Stop) -> Vec<(usize, &[View<'a>])> {
         let found = self.points(stop).into_iter();
         found.map(|(curve, point)| (curve, self.records[point].as_slice())).collect()
     }
@@ -160,7 +160,7 @@ fn slug(text: &str) -> String {
 }
 
 /// The commands behind records.
-fn commands<'a>(records: impl Iterator<Item = &'a &'a Record>) -> Vec<String> {
+fn commands<'a>(records: impl Iterator<Item = &'a View<'a>>) -> Vec<String> {
     records.map(|record| record.run.command.clone()).collect()
 }
 

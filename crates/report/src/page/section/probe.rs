@@ -14,7 +14,7 @@ const LEAST: usize = 40;
 const SERIES: usize = 6;
 
 pub(super) fn section(material: &Material) -> Section {
-    let probes = material.records.iter().flatten().flat_map(|record| &record.probes);
+    let probes = material.records.iter().flatten().flat_map(|record| record.probes);
     let series: BTreeSet<u32> = probes.map(|probe| probe.series).collect();
     let stops = material.sweep.stops();
     let lines = material.curves() * series.len().min(SERIES);
@@ -28,7 +28,7 @@ pub(super) fn section(material: &Material) -> Section {
             let facets: Vec<Facet> = material.facet(stop).into_iter().chain(choice).collect();
             let at = material.at(stop);
             let lines = at.iter().map(|(curve, records)| {
-                let probes = records.iter().flat_map(|record| &record.probes);
+                let probes = records.iter().flat_map(|record| record.probes);
                 let own = probes.filter(|probe| probe.series == *number);
                 let mut values: Vec<f64> = own.map(|probe| probe.rtt_ps as f64 / 1e12).collect();
                 values.sort_by(f64::total_cmp);

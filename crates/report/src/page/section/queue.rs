@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tidegate_results::record::{Distribution, Queue, Record};
+use tidegate_results::View;
+use tidegate_results::record::{Distribution, Queue};
 
 use super::super::budget::Room;
 use super::{Facet, Material, Panel, Section, Stop, commands, heaviest, mean, named};
@@ -20,7 +21,7 @@ type Name = (String, u8);
 
 pub(super) fn section(material: &Material) -> Section {
     let mut weights: BTreeMap<Name, u64> = BTreeMap::new();
-    for queue in material.records.iter().flatten().flat_map(|record| &record.queues) {
+    for queue in material.records.iter().flatten().flat_map(|record| record.queues) {
         let weight = weights.entry((queue.port.clone(), queue.queue)).or_default();
         *weight = weight.saturating_add(queue.sent);
     }
@@ -67,7 +68,7 @@ pub(super) fn section(material: &Material) -> Section {
 
 /// How many quantiles a distribution has.
 fn longest(material: &Material) -> usize {
-    let queues = material.records.iter().flatten().flat_map(|record| &record.queues);
+    let queues = material.records.iter().flatten().flat_map(|record| record.queues);
     let counts = queues.map(|queue| queue.bytes.quantiles.len().max(queue.wait_ps.quantiles.len()));
     counts.max().unwrap_or(0).max(1)
 }
@@ -76,7 +77,7 @@ fn text((port, number): &Name) -> String {
     format!("{port} q{number}")
 }
 
-fn find<'a>(record: &'a Record, name: &Name) -> Option<&'a Queue> {
+fn find<'a>(record: View<'a>, name: &Name) -> Option<&'a Queue> {
     record.queues.iter().find(|queue| queue.port == name.0 && queue.queue == name.1)
 }
 
@@ -97,7 +98,7 @@ fn distributions(
     let panel =
         |(kind, what, axis, unit, factor, part): (&str, &str, &str, &'static str, f64, Part)| {
             let lines = at.iter().map(|(curve, records)| {
-                let found = records.iter().filter_map(|record| find(record, name));
+                let found = records.iter().filter_map(|&record| find(record, name));
                 let all: Vec<&Distribution> = found.map(part).collect();
                 material.line(*curve, pooled(&all, factor))
             });
@@ -190,10 +191,10 @@ fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
     parts.map(panel).into()
 }
 
-fn bars(records: &[&Record], busiest: &[Name], count: impl Fn(&Queue) -> u64) -> Vec<Mark> {
+fn bars(records: &[View<'_>], busiest: &[Name], count: impl Fn(&Queue) -> u64) -> Vec<Mark> {
     let places = busiest.iter().enumerate();
     let mark = |(place, name)| {
-        let queues = records.iter().filter_map(|record| find(record, name));
+        let queues = records.iter().filter_map(|&record| find(record, name));
         Some(Mark::new(place as f64, mean(queues.map(|queue| count(queue) as f64))?))
     };
     places.filter_map(mark).collect()
@@ -201,14 +202,14 @@ fn bars(records: &[&Record], busiest: &[Name], count: impl Fn(&Queue) -> u64) ->
 
 /// Of a single point: a bar for each rule or reason.
 fn by_reason(
-    at: &[(usize, &[&Record])],
+    at: &[(usize, &[View<'_>])],
     busiest: &[Name],
     part: fn(&Queue) -> &BTreeMap<String, u64>,
 ) -> Vec<Line> {
     let Some((_, records)) = at.first() else {
         return Vec::new();
     };
-    let queues = records.iter().flat_map(|record| &record.queues);
+    let queues = records.iter().flat_map(|record| record.queues);
     let reasons: BTreeSet<&String> = queues.flat_map(|queue| part(queue).keys()).collect();
     let line = |(hue, reason): (usize, &String)| Line {
         origin: Origin::Measured,

@@ -1,6 +1,7 @@
 //! What was sampled again and again: queues, windows, rates over time.
 
-use tidegate_results::record::{Quantity, Record, Trace};
+use tidegate_results::View;
+use tidegate_results::record::{Quantity, Trace};
 
 use super::super::thin::{self, Thinned};
 use super::{Facet, Material, Panel, Section, Stop, named};
@@ -32,7 +33,7 @@ const QUANTITIES: [(Quantity, &str); 13] = [
 ];
 
 /// The run that represents a point: its first.
-fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+fn first<'a>(records: &[View<'a>]) -> Option<View<'a>> {
     records.first().copied()
 }
 
@@ -75,14 +76,14 @@ struct Draft<'a> {
     unit: &'static str,
     facets: Vec<Facet>,
     /// Name, colour, run and samples of each line.
-    traces: Vec<(String, usize, &'a Record, &'a Trace)>,
+    traces: Vec<(String, usize, View<'a>, &'a Trace)>,
     /// How many lines there would be.
     known: usize,
 }
 
 fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
     let at = material.at(stop);
-    let runs: Vec<(usize, &Record)> =
+    let runs: Vec<(usize, View<'_>)> =
         at.iter().filter_map(|(curve, records)| Some((*curve, first(records)?))).collect();
     let mut drafts = Vec::new();
     for (quantity, what) in QUANTITIES {
@@ -110,7 +111,7 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
                     name: "setting".to_owned(),
                     value: material.sweep.curves[*curve].clone(),
                 });
-                together(run, quantity, &base, several)
+                together(*run, quantity, &base, several)
             }));
         }
     }
@@ -121,7 +122,7 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
 /// A chart for each queue, with a line for each scheme.
 fn by_owner<'a>(
     material: &Material,
-    runs: &[(usize, &'a Record)],
+    runs: &[(usize, View<'a>)],
     quantity: Quantity,
     base: &Draft<'a>,
 ) -> Vec<Draft<'a>> {
@@ -158,7 +159,7 @@ fn by_owner<'a>(
 
 /// One chart with a line for each flow, link or queue of a run.
 fn together<'a>(
-    run: &'a Record,
+    run: View<'a>,
     quantity: Quantity,
     base: &Draft<'a>,
     choice: Option<Facet>,

@@ -1,6 +1,7 @@
 //! The time–sequence diagram of a traced flow, one for each setting.
 
-use tidegate_results::record::{Record, TraceEvent, Traced};
+use tidegate_results::View;
+use tidegate_results::record::{TraceEvent, Traced};
 
 use super::{Facet, Material, Panel, Section, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
@@ -59,7 +60,7 @@ pub(super) fn section(material: &Material) -> Section {
     let panels = runs.iter().map(|(run, point)| {
         let facet =
             several.then(|| Facet { name: "setting".to_owned(), value: point.label.clone() });
-        panel(run, facet.into_iter().collect(), most)
+        panel(*run, facet.into_iter().collect(), most)
     });
     Section {
         id: "trace",
@@ -69,7 +70,7 @@ pub(super) fn section(material: &Material) -> Section {
     }
 }
 
-fn panel(run: &Record, facets: Vec<Facet>, most: usize) -> Panel {
+fn panel(run: View<'_>, facets: Vec<Facet>, most: usize) -> Panel {
     let shown = &run.trace[..run.trace.len().min(most)];
     let full = shown.iter().filter(|event| event.event != Traced::Acked);
     let tick = full.map(|event| event.len).max().unwrap_or(0);

@@ -11,8 +11,8 @@ use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{self, Folder, Manifest, Planned};
 use tidegate_report::page::Page;
 use tidegate_report::plot::{self, Chart, Colour, Theme};
-use tidegate_results::record::Setting;
-use tidegate_results::{Record, Summary};
+use tidegate_results::record::{Flow, Setting};
+use tidegate_results::{Brief, Record, RecordedFlow, Summary, View};
 
 use self::warnings::Shared;
 use super::run::count;
@@ -82,10 +82,10 @@ impl From<Unwritten> for Error {
 }
 
 /// The results of some folders.
-pub(crate) struct Comparison {
+pub(crate) struct Comparison<F = Brief> {
     folders: Vec<Folder>,
     manifests: Vec<Manifest>,
-    pub(crate) records: Vec<Record>,
+    pub(crate) records: Vec<Record<F>>,
     pub(crate) summary: Summary,
     /// Runs that have no record.
     pub(crate) missing: Vec<Planned>,
@@ -94,22 +94,26 @@ pub(crate) struct Comparison {
     title: String,
 }
 
-impl Comparison {
+impl Comparison<Flow> {
     /// Reads all finished runs of the folders.
     pub(crate) fn of(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
-        Self::read(folders, baseline, |_| {})
+        Self::read(folders, baseline)
     }
+}
 
-    /// The same, with flows packed: enough for summaries and pages, and little for very many runs.
+impl Comparison {
+    /// Reads the finished runs of the folders packed: enough for summaries and pages, and little
+    /// memory for very many runs.
     pub(crate) fn packed(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
-        Self::read(folders, baseline, Record::pack)
+        Self::read(folders, baseline)
     }
+}
 
-    fn read(
-        folders: Vec<Folder>,
-        baseline: Option<&str>,
-        keep: fn(&mut Record),
-    ) -> Result<Self, Error> {
+impl<F: RecordedFlow> Comparison<F>
+where
+    Record<F>: From<Record>,
+{
+    fn read(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
         let (mut records, mut missing) = (Vec::new(), Vec::new());
         let names = names(&folders);
         for (folder, name) in folders.iter().zip(&names) {
@@ -117,8 +121,7 @@ impl Comparison {
             let runs = folder.manifest().runs.iter();
             missing.extend(runs.filter(|run| !finished.contains(&run.id)).cloned());
             for id in &finished {
-                let mut record = folder.read(id).map_err(Error::new)?;
-                keep(&mut record);
+                let mut record: Record<F> = folder.read(id).map_err(Error::new)?.into();
                 if folders.len() > 1 {
                     // Points of different folders may have the same label.
                     record.run.label = format!("{name}: {}", record.run.label);
@@ -138,10 +141,12 @@ impl Comparison {
         let comparison = Self::of_records(records, manifests, baseline)?;
         Ok(Self { folders, missing, waits: waits.map(str::to_owned), ..comparison })
     }
+}
 
+impl<F: RecordedFlow> Comparison<F> {
     /// The same of records that are in no folder.
     pub(crate) fn of_records(
-        records: Vec<Record>,
+        records: Vec<Record<F>>,
         manifests: Vec<Manifest>,
         baseline: Option<&str>,
     ) -> Result<Self, Error> {
@@ -184,7 +189,7 @@ impl Comparison {
         Page {
             title: &self.title,
             manifests: &self.manifests,
-            records: &self.records,
+            records: self.records.iter().map(View::from).collect(),
             summary: &self.summary,
         }
     }
@@ -291,7 +296,7 @@ pub(crate) fn check_baseline<'a>(
 }
 
 /// Whether a point has planned runs and no finished one.
-fn is_to_come(name: &str, records: &[Record], missing: &[Planned]) -> bool {
+fn is_to_come<F>(name: &str, records: &[Record<F>], missing: &[Planned]) -> bool {
     let is_called = |label: &str, point: &[Setting]| {
         tidegate_scenario::is_called(name, label, point.iter().map(pair).collect::<Vec<_>>())
     };
@@ -314,7 +319,11 @@ pub(crate) fn print(
 }
 
 /// The table and a plot.
-pub(crate) fn shown(comparison: &Comparison, paint: Paint, width: usize) -> String {
+pub(crate) fn shown(
+    comparison: &Comparison<impl RecordedFlow>,
+    paint: Paint,
+    width: usize,
+) -> String {
     let tables = table::tables(&comparison.summary, Look { paint, width });
     let mut text = String::new();
     for line in folded(&comparison.title, width) {
@@ -369,7 +378,7 @@ fn shorten_names(chart: &mut Chart, width: usize) {
 }
 
 /// How many runs there should be and are not.
-fn missing(comparison: &Comparison) -> Option<String> {
+fn missing<F>(comparison: &Comparison<F>) -> Option<String> {
     if comparison.missing.is_empty() {
         return None;
     }
@@ -383,7 +392,7 @@ fn missing(comparison: &Comparison) -> Option<String> {
 }
 
 /// Why some numbers should not be trusted.
-pub(crate) fn warnings(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn warnings<F>(comparison: &Comparison<F>) -> Vec<String> {
     let mut texts: Vec<String> = missing(comparison).into_iter().collect();
     let waits = comparison.waits.iter();
     texts.extend(waits.map(|name| {
@@ -406,7 +415,7 @@ pub(crate) fn warnings(comparison: &Comparison) -> Vec<String> {
 }
 
 /// Says why some numbers should not be trusted.
-pub(crate) fn warn(comparison: &Comparison, output: Output) {
+pub(crate) fn warn<F>(comparison: &Comparison<F>, output: Output) {
     for text in warnings(comparison) {
         output.warn(&text);
     }

@@ -8,6 +8,7 @@ use tidegate_report::{Folder, reading};
 use tidegate_reproduce::measurements::{Measurements, Runs};
 use tidegate_reproduce::{Entry, Version, library};
 use tidegate_results::Record;
+use tidegate_results::record::Flow;
 use tidegate_scenario::Scenario;
 
 use super::super::report::{self, Comparison};
@@ -62,7 +63,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) fn of(comparison: Comparison) -> Self {
+    pub(super) fn of(comparison: Comparison<Flow>) -> Self {
         let missing = comparison.missing().into_iter().map(str::to_owned);
         Self { missing: missing.collect(), records: comparison.records }
     }

@@ -512,7 +512,7 @@ fn failed(done: &Done) -> Vec<Failed> {
 }
 
 /// Runs that ended because nothing moved any more: they have a record, but no trust.
-pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
+pub(crate) fn stalled<F>(records: &[Record<F>]) -> Vec<Failed> {
     let stalled = records.iter().filter_map(|record| match &record.run.end {
         tidegate_results::record::End::Stalled(why) => {
             Some(Failed { run: record.run.id.clone(), why: format!("stalled: {why}") })
