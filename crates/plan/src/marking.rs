@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use tidegate_results::format::Prefix;
+use tidegate_results::format::{short_quantity, trimmed};
 use tidegate_units::{Bytes, Ratio, Span};
 
 /// Marking threshold of a queue.
@@ -65,14 +65,14 @@ impl Display for Marking {
 pub fn bytes(bytes: Bytes) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let value = bytes.0 as f64;
-    scaled(value, 1.0, "B")
+    short_quantity(value, 1.0, "B")
 }
 
 /// A time with three digits: `21.6 µs`.
 pub fn time(span: Span) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let value = span.as_ps() as f64;
-    scaled(value, 1e12, "s")
+    short_quantity(value, 1e12, "s")
 }
 
 /// Range of two quantities, with the unit once if it is the same: `100-400 KB`.
@@ -86,30 +86,7 @@ pub fn span(from: &str, to: &str) -> String {
 /// A fraction as percent: `20%`.
 pub fn percent(ratio: Ratio) -> String {
     let value = 100.0 * f64::from(ratio.numerator()) / f64::from(ratio.denominator());
-    format!("{}%", digits(value))
-}
-
-/// A value in `unit`, of which `base` make one, with the prefix that reports use.
-fn scaled(value: f64, base: f64, unit: &'static str) -> String {
-    let prefix = Prefix::of(unit, value / base);
-    // Whole: a product of powers of ten is off by less than a bit.
-    let worth = (prefix.divisor * base).round();
-    prefix.after(&digits(value / worth))
-}
-
-/// A number with three digits, and no zeroes at its end.
-fn digits(value: f64) -> String {
-    let decimals = match value {
-        _ if value < 9.995 => 2,
-        _ if value < 99.95 => 1,
-        _ => 0,
-    };
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    format!("{}%", trimmed(value))
 }
 
 #[cfg(test)]

@@ -28,12 +28,3 @@ export const clock = (micros, end) => (end >= 1e3 ? `${(micros / 1e3).toFixed(3)
 export const bytes = value => (value === 0 ? '0 B' : scaled(value, [[1e6, 'MB'], [1e3, 'KB'], [1, 'B']]));
 export const rate = bps => (bps === 0 ? '0 b/s' : scaled(bps, [[1e9, 'Gb/s'], [1e6, 'Mb/s'], [1e3, 'kb/s'], [1, 'b/s']]));
 export const plain = digits;
-
-// Formats a result of a run by its unit, as tables do.
-export function quantity({ name, unit, value }) {
-  if (name === 'utilisation') return `${(100 * value).toFixed(1)} %`;
-  if (unit === 'B') return bytes(value);
-  if (unit === 'bit/s') return rate(value);
-  if (unit === 's') return time(value * 1e6);
-  return digits(value);
-}

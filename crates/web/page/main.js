@@ -173,7 +173,7 @@ class Lane {
     this.port.replaceChildren(...ports.map(name => new Option(`port ${name}`, name, false, name === run.port.name)));
     this.numbers.replaceChildren(...run.numbers.map(number => make('div', {},
       make('dt', {}, number.title),
-      make('dd', { 'data-name': number.name, 'data-value': number.value }, format.quantity(number)))));
+      make('dd', { 'data-name': number.name, 'data-value': number.value }, number.text))));
     this.command.textContent = run.command;
     this.fingerprint.textContent = run.fingerprint;
     this.figures.alpha.hidden = !run.hasAlpha;
@@ -541,7 +541,7 @@ async function update(text) {
   editor.show([], `Simulated ${format.time(ended)} and ${format.plain(hops)} packet-hops in ${took} ms.`);
   const warnings = [...new Set(good.flatMap(lane => lane.run.warnings))];
   notice(warnings.join('\n'));
-  $('live').textContent = good.map(lane => `${lane.run.label}: ${lane.run.numbers.map(number => `${number.title} ${format.quantity(number)}`).join(', ')}`).join('. ');
+  $('live').textContent = good.map(lane => `${lane.run.label}: ${lane.run.numbers.map(number => `${number.title} ${number.text}`).join(', ')}`).join('. ');
   document.body.dataset.state = 'ready';
   document.body.dataset.took = String(took);
   isDirty = true;

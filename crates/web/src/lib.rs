@@ -15,7 +15,6 @@ mod complete;
 mod controls;
 mod edit;
 pub mod lessons;
-mod numbers;
 pub mod page;
 mod problems;
 mod run;

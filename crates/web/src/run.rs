@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value, json};
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{DropReason, Rule};
+use tidegate_results::format::{percent, quantity};
+use tidegate_results::summary::{self, Metric};
+use tidegate_results::{Record, outcome};
 use tidegate_scenario::{Built, Experiment, Limits, Scenario};
 use tidegate_sim::observe::journal::{Fate, ObservedPacket};
 use tidegate_sim::observe::series::{FlowSeries, SenderSample};
@@ -18,7 +21,6 @@ use tidegate_sim::{End, Flow, LinkId, Network, Outcome};
 use tidegate_units::{Ecn, QueueId, Rate, Setting, Span, Time};
 
 use crate::columns::Columns;
-use crate::numbers::numbers;
 use crate::problems::Shown;
 
 /// Limits of a scenario in a browser: the memory of a phone, and the drawing of the page.
@@ -88,10 +90,14 @@ pub(crate) fn run(
             interrupt.store(true, Ordering::Relaxed);
         }
     });
-    let outcome = outcome.map_err(refused)?;
+    let mut outcome = outcome.map_err(refused)?;
+    // The page plays series back from columns of its own.
+    let series = outcome.observed.series.take();
+    let record = outcome::record(experiment, String::new(), &built, &outcome).map_err(refused)?;
+    outcome.observed.series = series;
     let mut overrides = experiment.overrides();
     overrides.extend(sets);
-    let seen = Seen { experiment, built: &built, outcome: &outcome, link };
+    let seen = Seen { experiment, built: &built, outcome: &outcome, record: &record, link };
     let mut columns = Columns::default();
     seen.add_columns(&mut columns);
     let mut header = seen.header();
@@ -116,6 +122,31 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// Metrics that the page shows, each with its title there.
+const METRICS: [(&str, &str); 9] = [
+    ("queue_mean", "mean queue"),
+    ("utilisation", "link used"),
+    ("goodput", "goodput of a flow"),
+    ("fairness", "fairness"),
+    ("fct_mean", "mean completion"),
+    ("marks", "marks"),
+    ("drops", "drops"),
+    ("timeouts", "timeouts"),
+    ("retransmissions", "resent"),
+];
+
+/// Those of the metrics that a run has, as values and as text.
+fn numbers(record: &Record) -> Vec<Value> {
+    let number = |(name, title): &(&str, &str)| {
+        let metric = Metric::all().find(|metric| metric.name == *name)?;
+        let value = summary::value(metric, record)?;
+        let text =
+            if *name == "utilisation" { percent(value) } else { quantity(value, metric.unit) };
+        Some(json!({ "name": name, "title": title, "value": value, "text": text }))
+    };
+    METRICS.iter().filter_map(number).collect()
 }
 
 /// The port to record, and the overrides for the command line. If the port is not the only observed
@@ -204,6 +235,7 @@ struct Seen<'a> {
     experiment: &'a Experiment,
     built: &'a Built,
     outcome: &'a Outcome,
+    record: &'a Record,
     link: LinkId,
 }
 
@@ -237,10 +269,10 @@ impl Seen<'_> {
             "label": experiment.label,
             "scheme": experiment.scheme(),
             "seed": experiment.seed.to_string(),
-            "fingerprint": format!("{:016x}", outcome.fingerprint()),
+            "fingerprint": self.record.run.fingerprint,
             "end": self.end(),
             "ended": micros(outcome.ended_at.as_ps()),
-            "numbers": numbers(built, outcome),
+            "numbers": numbers(self.record),
             "warnings": outline.warnings,
             "thresholds": thresholds.collect::<Vec<_>>(),
             "rtt": rtt,

@@ -1,6 +1,6 @@
 //! Estimates with confidence intervals, written with no more digits than the interval allows.
 
-use tidegate_results::format::Prefix;
+use tidegate_results::format::{decimals_of, estimate, to_decimals};
 use tidegate_results::statistics::{Interval, mean, student};
 
 use super::measure::{Better, Measure};
@@ -23,55 +23,8 @@ impl Estimate {
 
     /// The number with its interval and unit, such as `1.23 ±0.05 ms`.
     pub fn shown(&self, unit: &str) -> String {
-        let (divisor, unit) = scaled(unit, self.value);
-        let value = self.value / divisor;
-        let text = match self.reach.map(|reach| reach / divisor) {
-            Some(reach) if reach > 0.0 => {
-                let decimals = decimals(reach);
-                format!("{} ±{}", fixed(value, decimals), fixed(reach, decimals))
-            }
-            _ => three_digits(value),
-        };
-        format!("{text} {unit}").trim_end().to_owned()
+        estimate(self.value, self.reach, unit)
     }
-}
-
-/// Decimals that the half width allows: two of its digits if it begins with 1 or 2, else one.
-/// Negative decimals are unknown digits before the point.
-#[expect(clippy::cast_possible_truncation, reason = "the logarithm of a number is small")]
-fn decimals(reach: f64) -> i32 {
-    let order = reach.log10().floor();
-    let is_short = reach / 10_f64.powf(order) < 3.0;
-    i32::from(is_short) - order as i32
-}
-
-fn fixed(value: f64, decimals: i32) -> String {
-    match usize::try_from(decimals) {
-        Ok(decimals) => format!("{value:.decimals$}"),
-        Err(_) => {
-            let step = 10_f64.powi(-decimals);
-            format!("{:.0}", (value / step).round() * step)
-        }
-    }
-}
-
-fn three_digits(value: f64) -> String {
-    if value.fract() == 0.0 {
-        return format!("{value:.0}");
-    }
-    tidegate_results::format::three_digits(value)
-}
-
-/// Divisor of a value, and the unit after the division.
-pub(crate) fn scaled(unit: &str, value: f64) -> (f64, String) {
-    let known = ["s", "B", "bit/s"].into_iter().find(|known| *known == unit);
-    known.map_or_else(
-        || (1.0, unit.to_owned()),
-        |unit| {
-            let prefix = Prefix::of(unit, value);
-            (prefix.divisor, prefix.unit())
-        },
-    )
 }
 
 /// Least relative difference that counts; smaller ones are ties, even if significant.
@@ -155,11 +108,11 @@ impl Against {
         match self.interval {
             Some(Interval { low, high }) if high > low => {
                 let reach = (high - low) * 50.0;
-                let decimals = decimals(reach).min(1);
-                let value = fixed(percent, decimals);
+                let decimals = decimals_of(reach).min(1);
+                let value = to_decimals(percent, decimals);
                 let sign = if percent > 0.0 && !is_zero(&value) { "+" } else { "" };
                 let value = if is_zero(&value) { value.replace('-', "") } else { value };
-                format!("{sign}{value} ±{}%", fixed(reach, decimals))
+                format!("{sign}{value} ±{}%", to_decimals(reach, decimals))
             }
             Some(_) if percent == 0.0 => "equal".to_owned(),
             _ => format!("about {percent:+.0}%"),
@@ -174,18 +127,6 @@ fn is_zero(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_number_has_no_more_digits_than_its_interval() {
-        let shown = |value, reach, unit| Estimate { value, reach: Some(reach) }.shown(unit);
-        assert_eq!(shown(1.234_567e-3, 0.051e-3, "s"), "1.23 ±0.05 ms");
-        assert_eq!(shown(1.234_567e-3, 0.151e-3, "s"), "1.23 ±0.15 ms");
-        assert_eq!(shown(12_345.0, 400.0, ""), "12300 ±400");
-        assert_eq!(shown(67_512.0, 1_234.0, "B"), "67.5 ±1.2 KB");
-        assert_eq!(shown(9.87e9, 2.2e9, "bit/s"), "9.9 ±2.2 Gbps");
-        let alone = Estimate { value: 3.0, reach: None };
-        assert_eq!(alone.shown(""), "3");
-    }
 
     #[test]
     fn a_difference_counts_only_outside_its_interval() {

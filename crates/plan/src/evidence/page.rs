@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::sheet::{Part, Row as Cells};
+use tidegate_results::format::three_figures;
 
-use super::estimate::{Estimate, Outcome, scaled};
+use super::estimate::{Estimate, Outcome};
 use super::measure::Measure;
 use super::{Comparison, Evidence, NotEcn, Row};
 use crate::marking::bytes;
@@ -110,11 +111,7 @@ fn cells(row: &Row, shown: &[Measure]) -> Cells {
 fn verdicts(evidence: &Evidence) -> Vec<String> {
     if evidence.shows_nothing() {
         let longest = evidence.longest.map_or_else(String::new, |longest| {
-            let (divisor, unit) = scaled("B", longest);
-            format!(
-                "; the longest held {} {unit}",
-                tidegate_results::format::three_digits(longest / divisor)
-            )
+            format!("; the longest held {}", three_figures(longest, "B"))
         });
         return vec![
             format!("no queue came near a threshold: these runs show nothing{longest}"),

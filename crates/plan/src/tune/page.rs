@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
 use tidegate_report::sheet::{Part, Row as Cells, Sheet};
+use tidegate_results::format::three_figures;
 use tidegate_results::statistics::mean;
 use tidegate_units::Setting;
 
 use super::vary::{Quantity, Vary};
 use super::within::{Bound, Limit};
 use super::{Ending, Found, InCell, Tuning};
-use crate::evidence::estimate::{Estimate, scaled};
+use crate::evidence::estimate::Estimate;
 use crate::evidence::measure::Measure;
 
 /// A search as a page.
@@ -83,9 +84,8 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
 /// Distance of queues from their thresholds, and traffic that would reach them.
 fn untested(tuning: &Tuning, found: &Found) -> Vec<String> {
     let longest = found.longest.map(|longest| {
-        let (divisor, unit) = scaled("B", longest);
-        let length = tidegate_results::format::three_digits(longest / divisor);
-        format!("the longest queue held {length} {unit}, and no packet was marked")
+        let length = three_figures(longest, "B");
+        format!("the longest queue held {length}, and no packet was marked")
     });
     let longest = longest.unwrap_or_else(|| "no packet was marked".to_owned());
     vec![longest, format!("to reach the thresholds: {}", tuning.reach)]

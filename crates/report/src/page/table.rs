@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
-use tidegate_results::format::Prefix;
+use tidegate_results::format::Scale;
 use tidegate_results::record::{End, Run};
 use tidegate_results::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
 
@@ -11,8 +11,8 @@ use super::budget::ROWS;
 use super::sweep::{Row, Sweep};
 use crate::html::escaped;
 
-/// Why numbers should not be trusted: each reason once, with where it holds. Reasons that differ in
-/// their numbers only are one, shown with the first's.
+/// Writes the warnings, each once with its points. Warnings that differ only in numbers are merged
+/// under the first.
 pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
     let mut reasons: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     for text in &summary.warnings {
@@ -31,9 +31,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
     if reasons.is_empty() {
         return Ok(());
     }
-    out.push_str(
-        "<section class=\"warning\" aria-label=\"Warnings\"><h2>Read with care</h2><ul>\n",
-    );
+    out.push_str("<section class=\"warning\" aria-label=\"Warnings\"><h2>Warnings</h2><ul>\n");
     for (text, places) in reasons {
         write!(out, "<li>{}", escaped(text))?;
         let is_same = places.iter().all(|(_, other)| *other == text);
@@ -41,11 +39,11 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
             [] => {}
             [(label, _)] => write!(out, " <em>({})</em>", escaped(label))?,
             places if is_same && places.len() == summary.points.len() => {
-                out.push_str(" <em>(everywhere)</em>");
+                out.push_str(" <em>(all settings)</em>");
             }
             places => {
                 let (there, all) = (places.len(), summary.points.len());
-                let what = if is_same { "in" } else { "and alike in" };
+                let what = if is_same { "in" } else { "similar in" };
                 write!(out, " <details><summary>{what} {there} of {all} settings</summary><ul>")?;
                 for (label, own) in places.iter().take(ROWS) {
                     write!(out, "<li><em>{}</em>", escaped(label))?;
@@ -62,7 +60,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
     Ok(())
 }
 
-/// A text with a `#` in place of each number.
+/// A text with `#` for each number.
 fn without_numbers(text: &str) -> String {
     let mut frame = String::new();
     for letter in text.chars() {
@@ -76,7 +74,7 @@ fn without_numbers(text: &str) -> String {
     frame
 }
 
-/// All points and metrics, the best of each group marked.
+/// Writes the table of all points and metrics, with the best value of each group marked.
 pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     let sweep = Sweep::new(summary);
     out.push_str("<section id=\"table\"><h2>Table</h2>\n");
@@ -91,7 +89,7 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     Ok(())
 }
 
-/// The numbers of each class of service, and of the queues of each number.
+/// Writes the tables by flow size, class of service and queue number.
 pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
     let sweep = Sweep::new(summary);
     let kinds = [
@@ -120,18 +118,18 @@ pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
     Ok(())
 }
 
-/// Tables of more classes than this are folded at first.
+/// Tables with more classes are folded at first.
 const FOLDED: usize = 4;
 
-/// Begins a table with the names of its columns.
-fn begin(out: &mut String, summary: &Summary, columns: &[Column]) -> Result {
+/// Writes the head of a table.
+fn begin(out: &mut String, summary: &Summary, columns: &[Scale]) -> Result {
     out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
     for (metric, column) in summary.metrics.iter().zip(columns) {
-        let unit = column.prefix.unit();
+        let unit = &column.unit;
         let unit = if unit.is_empty() {
             String::new()
         } else {
-            format!(" <small>{}</small>", escaped(&unit))
+            format!(" <small>{}</small>", escaped(unit))
         };
         write!(out, "<th scope=\"col\">{}{unit}</th>", escaped(metric.title))?;
     }
@@ -139,19 +137,19 @@ fn begin(out: &mut String, summary: &Summary, columns: &[Column]) -> Result {
     Ok(())
 }
 
-/// The rows of a summary, those at one value of the sweep together. `part` is what they are of
-/// beside that, if it is not the whole; `rows` counts those of the table.
+/// Writes the rows of a summary, grouped by the swept value. `part` names a part of the network, if
+/// the table shows one; `rows` counts the rows of the table.
 fn write_groups(
     out: &mut String,
     summary: &Summary,
     sweep: &Sweep,
-    columns: &[Column],
+    columns: &[Scale],
     (part, rows): (&str, &mut usize),
 ) -> Result {
     for group in sweep.groups() {
         let count = group.rows.len();
-        // The best is that of the whole group, so a group is shown whole or, if it is the first, in
-        // part.
+        // The best value refers to the whole group, so a group is shown whole or, if it is the
+        // first, in part.
         if *rows > 0 && *rows + count > ROWS {
             break;
         }
@@ -175,12 +173,12 @@ fn write_groups(
     Ok(())
 }
 
-/// Says that a table is not the whole.
+/// Writes a note if the table is cut.
 pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str) -> Result {
     if known > ROWS {
         write!(
             out,
-            "<p class=\"note\">At most {ROWS} of {known} {what} are shown, to keep the page small; \
+            "<p class=\"note\">Shows at most {ROWS} of {known} {what}, to keep the page small; \
              <code>{place}</code> in the results folder has all.</p>"
         )?;
     }
@@ -189,8 +187,8 @@ pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str
 
 fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
     out.push_str(
-        "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
-         group</span>; <span class=\"tied\">not distinguishable from the best</span>: the intervals meet.",
+        "<p>Value ± half the width of its 95 % confidence interval. <span class=\"best\">Best of its \
+         group</span>; <span class=\"tied\">tied with the best</span>: 95 % intervals overlap.",
     );
     let baselines = summary.points.iter().filter_map(|point| point.baseline);
     let names: BTreeSet<&str> =
@@ -199,7 +197,7 @@ fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
         let names: Vec<&str> = names.into_iter().collect();
         write!(
             out,
-            " × is relative to <strong>{}</strong>, seed by seed.",
+            " × is the ratio to <strong>{}</strong>, paired by seed.",
             escaped(&names.join(", "))
         )?;
     }
@@ -212,7 +210,7 @@ fn write_row(
     summary: &Summary,
     row: &Row,
     group: &[Row],
-    columns: &[Column],
+    columns: &[Scale],
 ) -> Result {
     let (place, name) = (row.point, &row.name);
     let point = &summary.points[place];
@@ -246,24 +244,24 @@ fn write_cell(
     out: &mut String,
     estimate: &Estimate,
     metric: &Metric,
-    column: &Column,
+    column: &Scale,
     class: &str,
 ) -> Result {
     let known = estimate.interval();
     let interval = known.map_or_else(
-        || "interval not known".to_owned(),
-        |(low, high)| format!("{} to {}", column.text(low), column.text(high)),
+        || "interval unknown".to_owned(),
+        |(low, high)| format!("{} to {}", column.number(low), column.number(high)),
     );
     write!(
         out,
         "<td class=\"{class}\" title=\"{interval} {}, from {} samples\">{}",
-        escaped(&column.prefix.unit()),
+        escaped(&column.unit),
         estimate.samples,
-        column.text(estimate.value)
+        column.number(estimate.value)
     )?;
     out.push_str("<span class=\"more\">");
     if let Some((low, high)) = known.filter(|(low, high)| high > low) {
-        write!(out, "±{}", column.text((high - low) / 2.0))?;
+        write!(out, "±{}", column.number((high - low) / 2.0))?;
     }
     if let Some(relative) = estimate.relative.filter(|relative| relative.ratio.is_finite()) {
         let (ratio, class) = (relative.ratio, verdict(&relative, metric.better));
@@ -273,7 +271,7 @@ fn write_cell(
     Ok(())
 }
 
-/// Whether a point is surely better or worse than its baseline.
+/// CSS class of a ratio that differs significantly from one.
 fn verdict(relative: &Relative, better: Better) -> &'static str {
     let Some((low, high)) = relative.interval() else {
         return "";
@@ -292,42 +290,20 @@ fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> 
     estimate.filter(|estimate| estimate.value.is_finite())
 }
 
-/// How the numbers of a column are written: all with the same prefix and decimals, so that they can
-/// be compared at a glance.
-struct Column {
-    prefix: Prefix,
-    decimals: usize,
-}
-
-/// The columns of a table, whose rows are those of all these summaries.
-fn columns(first: &Summary, all: &[Summary]) -> Vec<Column> {
+/// The scale of each column over all these summaries: the same prefix and decimals for all rows, so
+/// that numbers are easy to compare.
+fn columns(first: &Summary, all: &[Summary]) -> Vec<Scale> {
     let column = |(place, metric): (usize, &Metric)| {
         let values = all.iter().flat_map(|summary| {
             let points = 0..summary.points.len();
             points.filter_map(move |point| Some(estimate(summary, point, place)?.value.abs()))
         });
-        Column::new(metric.unit, values)
+        Scale::of_median(metric.unit, values)
     };
     first.metrics.iter().enumerate().map(column).collect()
 }
 
-impl Column {
-    /// As it suits the middle value: three digits of it.
-    fn new(unit: &'static str, values: impl Iterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
-        values.sort_by(f64::total_cmp);
-        let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
-        let prefix = Prefix::of_unit(unit, middle);
-        let digits = (middle / prefix.divisor).log10().floor();
-        Self { prefix, decimals: (2.0 - digits).clamp(0.0, 6.0) as usize }
-    }
-
-    fn text(&self, value: f64) -> String {
-        format!("{:.*}", self.decimals, value / self.prefix.divisor)
-    }
-}
-
-/// How a run ended, in words.
+/// The end of a run in words.
 pub(super) fn ending(run: &Run) -> String {
     match &run.end {
         End::Finished => "finished".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
-use tidegate_results::format::quantity;
+use tidegate_results::format::{percent, quantity};
 use tidegate_results::record::Setting;
 use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
 use tidegate_sim::observe::statistics::{real, seconds};
@@ -186,7 +186,6 @@ fn traffic(plan: &[Experiment]) -> String {
 
 fn load(plan: &[Experiment]) -> String {
     let busiest = || outlines(plan).filter_map(|outline| outline.busiest.as_ref());
-    let percent = |load: f64| format!("{:.1} %", load * 100.0);
     let highest = busiest().max_by(|one, other| one.1.total_cmp(&other.1));
     let Some((link, _)) = highest else {
         let is_endless = |outline: &Outline| outline.offered.endless > 0;

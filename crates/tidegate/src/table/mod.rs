@@ -1,7 +1,7 @@
 //! The results as tables that fit the screen.
 
 use tidegate_report::page::{self, Group};
-use tidegate_results::format::Prefix;
+use tidegate_results::format::Scale;
 use tidegate_results::summary::{Better, Breakdown, Estimate, Extent, Metric, Rank, Summary};
 
 use crate::labels;
@@ -282,7 +282,10 @@ fn column(sheet: &Sheet<'_>, place: usize, shown: Shown) -> Column {
     let estimates = sheet.rows().map(|row| row.estimate(place));
     let estimates = estimates.collect::<Vec<_>>();
     let scale = match shown {
-        Shown::Interval | Shown::Value => Scale::new(metric, &estimates),
+        Shown::Interval | Shown::Value => Scale::of_largest(
+            metric.unit,
+            estimates.iter().flatten().map(|estimate| estimate.value),
+        ),
         Shown::Ratio => Scale::RATIO,
     };
     let number = |estimate: &Option<Estimate>| {
@@ -292,7 +295,7 @@ fn column(sheet: &Sheet<'_>, place: usize, shown: Shown) -> Column {
             |Extent { value, low, high }| {
                 let interval = (low.is_finite() && high.is_finite() && shown != Shown::Value)
                     .then_some((low, high));
-                scale.show(value, interval)
+                scale.with_interval(value, interval)
             },
         )
     };
@@ -406,44 +409,6 @@ impl Block<'_> {
         }
         out.push_str(line.trim_end());
         out.push('\n');
-    }
-}
-
-/// The unit of a column and how many digits it needs.
-struct Scale {
-    unit: String,
-    divisor: f64,
-    digits: usize,
-}
-
-impl Scale {
-    fn new(metric: &Metric, estimates: &[Option<Estimate>]) -> Self {
-        let values = estimates.iter().flatten().map(|estimate| estimate.value.abs());
-        let largest = values.fold(0.0, f64::max);
-        // The unit that the report page has for such a value.
-        let prefix = Prefix::of_unit(metric.unit, largest);
-        // Four figures of the largest value, but no part of a thing that is counted in whole.
-        let mut counts = estimates.iter().flatten().map(|estimate| estimate.value);
-        let is_count = metric.unit.is_empty() && counts.all(|value| value.fract() == 0.0);
-        let digits = match largest / prefix.divisor {
-            value if value >= 1000.0 || is_count => 0,
-            value if value >= 100.0 => 1,
-            value if value >= 10.0 => 2,
-            _ => 3,
-        };
-        Self { unit: prefix.unit(), divisor: prefix.divisor, digits }
-    }
-
-    /// Of ratios to a baseline.
-    const RATIO: Self = Self { unit: String::new(), divisor: 1.0, digits: 3 };
-
-    /// A value, and half of its interval.
-    fn show(&self, value: f64, interval: Option<(f64, f64)>) -> String {
-        let number = |value: f64| format!("{:.*}", self.digits, value / self.divisor);
-        match interval.map(|(low, high)| (high - low) / 2.0) {
-            Some(half) if half > 0.0 => format!("{} ±{}", number(value), number(half)),
-            _ => number(value),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables at several widths.
 
-use tidegate_results::format::quantity;
+use tidegate_results::format::{Prefix, quantity};
 use tidegate_results::record::Setting;
 use tidegate_results::summary::{Breakdown, Method, Part, Point, Relative};
 
@@ -239,9 +239,8 @@ fn a_column_has_the_unit_that_the_page_has() {
         ("s", 4e-9, "4.000 ns"),
         ("", 12_346.0, "12346 "),
     ] {
-        let metric = Metric { unit, ..TIME };
-        let scale = Scale::new(&metric, &[estimate(value, 0.0, None)]);
-        assert_eq!(format!("{} {}", scale.show(value, None), scale.unit), shown);
+        let scale = Scale::of_largest(unit, [value]);
+        assert_eq!(format!("{} {}", scale.number(value), scale.unit), shown);
         let of_page = Prefix::of_unit(unit, value).unit();
         assert_eq!(scale.unit, of_page);
         assert!(quantity(value, unit).ends_with(&of_page));
