@@ -1,4 +1,4 @@
-//! The charts of a page as files for a paper.
+//! Charts of a page as files for papers.
 
 use std::fs;
 use std::io;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use crate::page::Page;
 use crate::plot::{self, Chart, Theme};
 
-/// Whether figures carry their titles.
+/// Whether figures have titles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Titles {
-    /// They do not: a paper's caption says what they show.
+    /// No title: the paper's caption replaces it.
     LeftOut,
-    /// They do.
+    /// With title.
     Shown,
 }
 
-/// Writes each chart of the page as PDF, SVG and PNG into a directory, which is made if it is not
-/// there, and returns the files in the order of the page.
+/// Writes each chart of the page as PDF, SVG and PNG into a directory, creates it if missing, and
+/// returns the files in the order of the page.
 pub fn write(dir: &Path, page: &Page, titles: Titles) -> Result<Vec<PathBuf>, Error> {
     let panels = page.sections().into_iter();
     let panels = panels.flat_map(|section| section.panels);
     write_charts(dir, panels.map(|panel| panel.chart), titles)
 }
 
-/// Writes any charts in the same way.
+/// Writes charts as PDF, SVG and PNG into a directory.
 pub fn write_charts(
     dir: &Path,
     charts: impl Iterator<Item = Chart>,
@@ -50,13 +50,13 @@ pub fn write_charts(
     Ok(files)
 }
 
-/// A file that could not be written.
+/// Error: a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {cause}", .path.display())]
 pub struct Error {
-    /// The file or directory.
+    /// File or directory.
     pub path: PathBuf,
-    /// Why not.
+    /// Cause.
     #[source]
     pub cause: io::Error,
 }

@@ -1,7 +1,7 @@
-//! The gallery of published figures: each drawn again, with what its paper claims and what was
-//! measured.
+//! Gallery of published figures: each redrawn, with the claims of its paper and the measured
+//! values.
 //!
-//! It is one HTML file with the style, the script and the charts of a report page.
+//! One HTML file with the style, script and charts of a report page.
 
 use std::fmt::Write;
 
@@ -12,64 +12,64 @@ use crate::plot::Chart;
 /// Figures on a page.
 #[derive(Clone, Debug)]
 pub struct Gallery<'a> {
-    /// Its heading.
+    /// Heading.
     pub title: &'a str,
-    /// What was run and by what, in a few words each.
+    /// Short facts about the runs and the program.
     pub facts: &'a [String],
-    /// The names of verdicts, and how many claims have each.
+    /// Verdicts with their number of claims.
     pub verdicts: &'a [(&'a str, usize)],
-    /// The most important claims of each paper.
+    /// Main claims of each paper.
     pub headlines: &'a [Headlines],
-    /// The figures.
+    /// Figures.
     pub figures: &'a [Shown],
 }
 
-/// What a paper is read for, and what became of it.
+/// Main claims of a paper, with verdicts.
 #[derive(Clone, Debug)]
 pub struct Headlines {
-    /// The paper.
+    /// Title of the paper.
     pub title: String,
-    /// Its claims, each with the figure that it is about; the note says why it came out so.
+    /// Claims, each with its figure and a note that explains the verdict.
     pub claims: Vec<(String, Row)>,
 }
 
-/// A figure, and what became of its claims.
+/// A figure, with the verdicts on its claims.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// Its name, such as `tcn-f10`.
+    /// Name, such as `tcn-f10`.
     pub id: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What it shows, and where it was published.
+    /// Content and source of the figure.
     pub intro: String,
-    /// Its charts.
+    /// Charts.
     pub charts: Vec<Chart>,
-    /// Its claims that count.
+    /// Claims that count.
     pub claims: Vec<Row>,
-    /// Those that do not: variants, inputs, arithmetic.
+    /// Claims that do not count: variants, inputs, arithmetic.
     pub outside: Vec<Row>,
-    /// Lists of remarks below their headings. Empty ones are left out.
+    /// Lists of remarks with headings. Empty lists are left out.
     pub remarks: Vec<(&'static str, Vec<String>)>,
-    /// The command that makes it.
+    /// Command that reproduces the figure.
     pub command: String,
-    /// The page of its runs, relative to this one, if there is one.
+    /// Relative path of the report of its runs, if there is one.
     pub report: Option<String>,
 }
 
-/// A claim, and what became of it.
+/// A claim with its verdict.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The claim in words.
+    /// Claim in words.
     pub claim: String,
-    /// What the paper says.
+    /// Published value.
     pub paper: String,
-    /// What was measured.
+    /// Measured value.
     pub measured: String,
-    /// The verdict.
+    /// Verdict.
     pub verdict: String,
-    /// The verdict as one word, for the style.
+    /// Verdict as a CSS class.
     pub class: &'static str,
-    /// A remark.
+    /// Remark.
     pub note: Option<String>,
 }
 
@@ -165,7 +165,7 @@ impl Shown {
         writeln!(out, "<pre class=\"command\">{}</pre></section>", escaped(&self.command))
     }
 
-    /// Its charts, with names that no other figure's have.
+    /// The charts, with ids that are unique on the page.
     fn panels(&self) -> (String, Vec<Panel>) {
         let panel = |chart: &Chart| {
             let mut chart = chart.clone();
@@ -176,7 +176,7 @@ impl Shown {
     }
 }
 
-/// The class of claims that a version leaves out, which are folded.
+/// CSS class of claims that a version does not run; they are folded.
 pub const NOT_RUN: &str = "not-run";
 
 fn write_claims(out: &mut String, rows: &[&Row]) -> std::fmt::Result {
@@ -197,7 +197,7 @@ fn end_claims(out: &mut String) {
 }
 
 impl Row {
-    /// Writes a row of a table, with the figure that it is about if that is not the table's.
+    /// Writes a table row, with a link to the figure if the table covers several.
     fn write(&self, out: &mut String, figure: Option<&str>) -> std::fmt::Result {
         write!(out, "<tr><td>{}", escaped(&self.claim))?;
         if let Some(figure) = figure {
@@ -224,7 +224,7 @@ mod tests {
     use crate::plot::{Axis, Kind, Line, Mark, Origin};
 
     #[test]
-    fn a_gallery_loads_nothing_and_escapes_what_it_gets() {
+    fn a_gallery_loads_nothing_and_escapes_its_input() {
         let line = Line {
             name: "A <b>".into(),
             hue: 0,

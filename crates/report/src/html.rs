@@ -1,6 +1,6 @@
-//! Text in markup.
+//! Escaping for HTML and XML.
 
-/// Text that means itself in HTML, XML and in quoted attributes.
+/// Text escaped for HTML, XML and quoted attributes.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

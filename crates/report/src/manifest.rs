@@ -1,64 +1,63 @@
-//! `manifest.json`: what a folder's results are of, and by what they were made.
+//! `manifest.json`: the study of a results folder, and the program that ran it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tidegate_results::record::Setting;
 
-/// Everything that is needed to make the results again.
+/// Everything needed to reproduce the results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Format of the folder.
     pub format: u32,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub name: String,
-    /// The scenario in a sentence.
+    /// Title of the scenario.
     pub title: String,
-    /// The label of the point that all others are compared with, unless the reader names another.
+    /// Label of the baseline, unless the reader names another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// The scenario in full, every default written out, as TOML.
+    /// Full scenario as TOML, with all defaults.
     pub scenario: String,
-    /// What the scenario came to: its network, marking, hosts, traffic and load, each in a few
-    /// words. Empty in folders of programs that did not write it down.
+    /// Resolved configuration: network, marking, hosts, traffic and load, each in a few words.
+    /// Empty in folders of older programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Setting>,
-    /// The command that began it.
+    /// Command that created the folder.
     pub command: String,
-    /// What ran it, if not the simulator alone: real packets, or a scheme of the user's own.
+    /// Runner, if not the plain simulator: real packets, or a custom marking scheme.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
-    /// The version of the program.
+    /// Version of the program.
     pub version: String,
-    /// The revision of the program's source; empty if it is not known.
+    /// Source revision of the program; empty if unknown.
     pub revision: String,
-    /// What tells this build of the program from others: a sum of its source, its libraries and its
-    /// compiler; empty if it is not known.
+    /// Identity of the build: a hash of source, libraries and compiler; empty if unknown.
     #[serde(default)]
     pub build: String,
-    /// The first seed, as text: JSON readers round large numbers.
+    /// First seed, as text because JSON readers round large numbers.
     pub seed: String,
-    /// The runs, in the order of the sweep.
+    /// Runs, in the order of the sweep.
     pub runs: Vec<Planned>,
 }
 
-/// A run that was asked for.
+/// A planned run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Unique in its folder and fit for a file name.
+    /// Id, unique in its folder and valid as a file name.
     pub id: String,
-    /// Its point of the sweep in a few words.
+    /// Short name of the run's point.
     pub label: String,
-    /// Its point of the sweep.
+    /// Settings of the run's point.
     pub point: Vec<Setting>,
-    /// Which repetition of the point it is, from 0.
+    /// Repetition of the point, from 0.
     pub replication: u32,
-    /// Its seed, as text.
+    /// Seed, as text.
     pub seed: String,
 }
 
-/// A line of a scenario without the folders of files: they may be elsewhere on another machine, and
-/// what is in them has a sum.
+/// A line of a scenario without the directories of files. Another machine may keep files elsewhere;
+/// a checksum covers their content.
 pub fn without_places(line: &str) -> String {
     let mut parts = Vec::new();
     for part in line.split('"') {
@@ -73,7 +72,7 @@ pub fn without_places(line: &str) -> String {
 }
 
 impl Manifest {
-    /// The runs by their ids, each with the number of its point in the order of the sweep, from 0.
+    /// The point number of each run id, in the order of the sweep, from 0.
     pub fn points(&self) -> BTreeMap<String, u32> {
         let mut numbers: BTreeMap<(&str, &[Setting]), u32> = BTreeMap::new();
         let mut next = 0;
@@ -89,13 +88,12 @@ impl Manifest {
         points
     }
 
-    /// The first reason why runs of a folder that was begun with `self` and runs that are planned
-    /// `now` cannot stand together.
+    /// The first difference that keeps runs planned `now` out of a folder created with `self`.
     pub fn difference(&self, now: &Self) -> Option<String> {
         let texts = [
             ("the scenario's name", &self.name, &now.name),
             ("the first seed", &self.seed, &now.seed),
-            ("what runs it", &self.by, &now.by),
+            ("the runner", &self.by, &now.by),
             ("the program's version", &self.version, &now.version),
             ("the program's revision", &self.revision, &now.revision),
             ("the program's build", &self.build, &now.build),
@@ -106,7 +104,7 @@ impl Manifest {
             .or_else(|| self.run_difference(now))
     }
 
-    /// The first line that differs, and the section it is in.
+    /// The first different line and its section.
     fn scenario_difference(&self, now: &Self) -> Option<String> {
         let (mut old, mut new) = (self.scenario.lines(), now.scenario.lines());
         let mut section = "the scenario";

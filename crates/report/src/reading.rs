@@ -1,4 +1,5 @@
-//! Files of bounded length: a device that never ends, or a file of another kind, takes no memory.
+//! Reads files up to a length limit, so that an endless device or a wrong file does not fill the
+//! memory.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,12 +11,12 @@ pub const WRITTEN: u64 = 64 << 20;
 /// Longest file that the program writes and reads at once, apart from tables.
 pub const MADE: u64 = 1 << 30;
 
-/// Reads a file of at most `longest` bytes, however long its metadata says that it is.
+/// Reads a file of at most `longest` bytes, regardless of the length in its metadata.
 pub fn bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     all(File::open(path)?, longest)
 }
 
-/// Reads a text of at most `longest` bytes. What is not UTF-8 is named by its line.
+/// Reads a text of at most `longest` bytes. An error names the line of invalid UTF-8.
 pub fn text(path: &Path, longest: u64) -> io::Result<String> {
     text_of(bytes(path, longest)?)
 }
@@ -30,7 +31,7 @@ pub fn all(source: impl Read, longest: u64) -> io::Result<Vec<u8>> {
     Ok(read)
 }
 
-/// Bytes as a text, or an error with the line of the first one that is not UTF-8.
+/// Bytes as text, or an error with the line of the first invalid byte.
 pub fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_that_never_ends_is_refused_at_the_limit() {
+    fn an_endless_source_is_refused_at_the_limit() {
         let refused = |longest| all(io::repeat(0), longest).unwrap_err().to_string();
         assert_eq!(refused(3 << 20), "it is longer than 3 MiB");
         assert_eq!(refused(1000), "it is longer than 1000 bytes");
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_that_is_not_utf_8_is_named_with_its_line() {
+    fn invalid_utf_8_is_reported_with_its_line() {
         let said = text_of(b"a\nb\xff\nc".to_vec()).unwrap_err().to_string();
         assert_eq!(said, "line 2 is not UTF-8 (byte 0xff): save the file as UTF-8");
         assert_eq!(text_of("µs\n".into()).unwrap(), "µs\n");

@@ -6,33 +6,33 @@ use crate::html::escaped;
 use crate::page::{self, Panel};
 use crate::plot::Chart;
 
-/// A page.
+/// A page of parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sheet {
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// What it is about, in a few words each.
+    /// Short facts below the heading.
     pub facts: Vec<String>,
-    /// What it says.
+    /// Parts of the page.
     pub parts: Vec<Part>,
 }
 
-/// A part of a page. What is empty is left out.
+/// A part of a page. Empty fields are left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    /// Its anchor in the page, fit for a file name.
+    /// Anchor in the page, valid as a file name.
     pub id: String,
-    /// Its heading.
+    /// Heading.
     pub title: String,
-    /// What it shows, in a sentence or two.
+    /// Introduction of one or two sentences.
     pub intro: String,
-    /// The heads of its table's columns.
+    /// Column heads of the table.
     pub head: Vec<String>,
-    /// The rows of its table; cells beyond the head are remarks below their row.
+    /// Rows of the table; cells beyond the head are remarks below their row.
     pub rows: Vec<Row>,
     /// A list.
     pub lines: Vec<String>,
-    /// A text that stays as it is, such as a configuration.
+    /// Preformatted text, such as a configuration.
     pub text: String,
     /// Charts.
     pub charts: Vec<Chart>,
@@ -41,11 +41,11 @@ pub struct Part {
 /// A row of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Its cells.
+    /// Cells.
     pub cells: Vec<String>,
-    /// A remark below its first cell.
+    /// Remark below the first cell.
     pub note: String,
-    /// The word of its style: `good`, `bad`, or empty.
+    /// CSS class: `good`, `bad`, or empty.
     pub class: &'static str,
 }
 
@@ -129,7 +129,7 @@ impl Part {
         Ok(())
     }
 
-    /// Its charts, with names that those of no other part have.
+    /// The charts, with ids that are unique on the page.
     fn panels(&self) -> (String, Vec<Panel>) {
         let panel = |chart: &Chart| {
             let mut chart = chart.clone();
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sheet_loads_nothing_and_escapes_what_it_is_given() {
+    fn a_sheet_loads_nothing_and_escapes_its_input() {
         let part = Part {
             id: "answer".into(),
             title: "Answer".into(),

@@ -1,39 +1,39 @@
-//! What summaries and pages read of flows, with room for very many of them.
+//! Flows in the compact form that summaries and pages read.
 
 use crate::record::{
     Class, Counters, Flow, Link, Pauses, Probe, Queue, Record, Run, Series, TraceEvent,
 };
 
-/// What summaries and pages read of a flow, in as little room as can be read at once: a folder may
-/// have ten millions of them. Each field is as in [`Flow`].
+/// The fields of a flow that summaries and pages read, in 72 bytes: a folder may hold ten million
+/// flows. Each field means the same as in [`Flow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Brief {
-    /// When the application handed it over.
+    /// Start time: when the application handed the flow over.
     pub start_ps: u64,
     bytes: Slim,
     fct_ps: Slim,
     ideal_ps: Slim,
     received: Slim,
     goodput_bps: Slim,
-    /// Its number.
+    /// Flow number.
     pub number: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u32,
     /// Timeouts.
     pub timeouts: u32,
     /// Marks.
     pub marks: u32,
-    /// The service.
+    /// Class of service.
     pub service: u8,
-    /// Small, medium or large.
+    /// Size class.
     pub class: Class,
-    /// Whether it counts.
+    /// Whether the flow counts in results.
     pub counts: bool,
 }
 
-const _: () = assert!(size_of::<Brief>() == 72, "less than half of a flow");
+const _: () = assert!(size_of::<Brief>() == 72, "less than half the size of a flow");
 
-/// A number or none, which is the largest: no time and no size comes to it.
+/// An optional number; the largest value stands for none, since no time or size reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slim(u64);
 
@@ -68,27 +68,27 @@ impl From<&Flow> for Brief {
 }
 
 impl Brief {
-    /// Its size.
+    /// Size.
     pub fn bytes(&self) -> Option<u64> {
         self.bytes.get()
     }
 
-    /// Its completion time.
+    /// Completion time.
     pub fn fct_ps(&self) -> Option<u64> {
         self.fct_ps.get()
     }
 
-    /// What that would be in an empty network.
+    /// Completion time in an empty network.
     pub fn ideal_ps(&self) -> Option<u64> {
         self.ideal_ps.get()
     }
 
-    /// Bytes that arrived in the observed window.
+    /// Bytes received in the observed window.
     pub fn received(&self) -> Option<u64> {
         self.received.get()
     }
 
-    /// Its goodput.
+    /// Goodput.
     pub fn goodput_bps(&self) -> Option<u64> {
         self.goodput_bps.get()
     }

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A [`Record`] holds the results of one run. [`outcome::record`] makes it of a simulation's
+//! A [`Record`] holds the results of one run. [`outcome::record`] builds it from a simulation's
 //! outcome. A [`Summary`] compares many records.
 
 mod brief;

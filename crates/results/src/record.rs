@@ -1,8 +1,8 @@
-//! One run as plain data: what was asked, what came out.
+//! One run as plain data: its settings and its results.
 //!
 //! A record holds nothing that depends on the machine or the moment: the same scenario and seed
-//! give the same bytes. Times are whole picoseconds; `None` is a value that does not exist, such as
-//! the completion time of a flow that did not finish.
+//! give the same bytes. Times are whole picoseconds; `None` is a missing value, such as the
+//! completion time of an unfinished flow.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::Percentile;
 
-/// A run and everything that was measured in it. [`PackedRecord`](crate::PackedRecord) is the form
+/// A run and all its measurements. [`PackedRecord`](crate::PackedRecord) is the form
 /// with less of each flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Record<F = Flow> {
-    /// What was run.
+    /// Identity and end of the run.
     pub run: Run,
     /// Totals over the whole network.
     pub counters: Counters,
@@ -23,65 +23,64 @@ pub struct Record<F = Flow> {
     pub queues: Vec<Queue>,
     /// The observed links.
     pub links: Vec<Link>,
-    /// The flows at ports where they were told apart.
+    /// Flow statistics of ports that tell flows apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub port_flows: Vec<PortFlows>,
-    /// How classes of links were paused over the whole run; `None` where switches pause nobody.
+    /// Pauses of classes of links over the whole run; `None` if switches send no pause frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Pauses>,
-    /// The flows in the order of the workload. They have a file of their own.
+    /// Flows in the order of the workload, stored in a separate file.
     #[serde(skip)]
     pub flows: Vec<F>,
-    /// The answered probes. They have a file of their own.
+    /// Answered probes, stored in a separate file.
     #[serde(skip)]
     pub probes: Vec<Probe>,
-    /// What was written down again and again. It has a file of its own.
+    /// Quantities sampled at a fixed interval, stored in a separate file.
     #[serde(skip)]
     pub series: Series,
-    /// What happened to a flow that was traced. It has a file of its own, if there is any.
+    /// Events of a traced flow, stored in a separate file if there are any.
     #[serde(skip)]
     pub trace: Vec<TraceEvent>,
 }
 
-/// What was run, and how it ended.
+/// Identity of a run, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Unique in its folder and fit for a file name, the same whenever the same run is repeated.
+    /// Name, unique in its folder and valid as a file name. Repeating the run gives the same name.
     pub id: String,
-    /// What distinguishes this run from the others of its sweep, in the order of the sweep: full
-    /// keys and values, such as `switch.marking.kind` and `tcn`.
+    /// Settings that distinguish this point of the sweep, in the order of the sweep: full keys and
+    /// values, such as `switch.marking.kind` and `tcn`.
     pub point: Vec<Setting>,
-    /// The point in a few words, such as `tcn, load 0.6`.
+    /// Short name of the point, such as `tcn, load 0.6`.
     pub label: String,
-    /// The marking scheme of the switches, such as `tcn`; empty in records of programs that did not
-    /// write it down.
+    /// Marking scheme of the switches, such as `tcn`; empty in records of older programs.
     #[serde(default)]
     pub scheme: String,
-    /// Which of its sorted flows has a percentile of their times: by the scenario's convention.
+    /// Percentile rule for completion times, set by the scenario's convention.
     #[serde(default, skip_serializing_if = "Percentile::is_default")]
     pub percentile: Percentile,
-    /// The scenario's own bins of flow sizes: the largest of each but the last, which has no end.
-    /// Empty if it names none.
+    /// Upper bounds of the scenario's own flow-size bins, without the last, which is open. Empty if
+    /// the scenario defines none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bins: Vec<u64>,
-    /// Which repetition of the point it is, from 0.
+    /// Repetition of the point, from 0.
     pub replication: u32,
-    /// The seed, as text: JSON readers round large numbers.
+    /// Seed, as text because JSON readers round large numbers.
     pub seed: String,
     /// A hash of all results of the run, in hexadecimal.
     pub fingerprint: String,
-    /// The command that repeats this run alone.
+    /// Command that repeats only this run.
     pub command: String,
-    /// Why it ended.
+    /// Why the run ended.
     pub end: End,
-    /// The simulated time at the end.
+    /// Simulated time at the end.
     pub ended_at_ps: u64,
 }
 
 /// A key of the scenario and its value as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Setting {
-    /// The full key, words joined by dots.
+    /// Full key, words joined by dots.
     pub key: String,
     /// The value.
     pub value: String,
@@ -93,38 +92,37 @@ pub struct Setting {
 pub enum End {
     /// All flows that can end have ended.
     Finished,
-    /// Somebody asked for it.
+    /// The user interrupted the run.
     Interrupted,
-    /// Flows wait but nothing moves; the text says what they wait for.
+    /// Flows wait but nothing moves; the text names the cause.
     Stalled(String),
-    /// The time that was set for it is over.
+    /// The configured end time is over.
     TimeUp,
 }
 
 /// Totals over the whole network and the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Packets marked, by rule. Rules that marked nothing are left out.
+    /// Packets marked, by rule, without rules that marked nothing.
     pub marks: BTreeMap<String, u64>,
-    /// Packets dropped, by reason. Reasons that dropped nothing are left out.
+    /// Packets dropped, by reason, without reasons that dropped nothing.
     pub drops: BTreeMap<String, u64>,
-    /// Packets sent on links, every link counted.
+    /// Packet-hops: packets sent, summed over all links.
     pub packet_hops: u64,
     /// Flows that started.
     pub started: u64,
     /// Flows that finished.
     pub finished: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
-    /// Times that a retransmission timer ran out.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// How much of the completion times of the slowest small flows their data spent in the queues
-    /// of its hosts while these sent other flows, in percent. Left out up to a half, and at hosts
-    /// with ports.
+    /// Percentage of their completion time that the slowest small flows spent in the queues of
+    /// their own hosts, behind other flows. Present only above 50 %, and not for hosts with ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_wait_percent: Option<u8>,
-    /// How the simulator served switches whose ports share a buffer: no part of the result. Modes
-    /// that were never used are left out.
+    /// How often the simulator served switches with a shared buffer in each mode. Not part of the
+    /// result; unused modes are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub engine: BTreeMap<String, u64>,
 }
@@ -132,60 +130,61 @@ pub struct Counters {
 /// One flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Its number, in order of start.
+    /// Flow number, in order of start.
     pub number: u32,
-    /// What the source calls it: the id of a flow list, otherwise empty.
+    /// Id from a flow list, otherwise empty.
     pub name: String,
-    /// The source it comes from, by its place in the scenario.
+    /// Traffic source, by its index in the scenario.
     pub source: u32,
-    /// The sending host.
+    /// Sending host.
     pub src: u32,
-    /// The receiving host.
+    /// Receiving host.
     pub dst: u32,
-    /// The service, which chooses its queue.
+    /// Class of service, which selects the queue.
     pub service: u8,
-    /// Its size; `None` if it never ends.
+    /// Size; `None` for an endless flow.
     pub bytes: Option<u64>,
-    /// Small, medium or large, by the scenario's convention.
+    /// Size class, by the scenario's convention.
     pub class: Class,
-    /// Whether it counts: it did not start in the warm-up or after the measurement.
+    /// Whether the flow counts in results: it started after the warm-up and before the end of the
+    /// measurement.
     pub counts: bool,
-    /// When the application handed it over.
+    /// Start time: when the application handed the flow over.
     pub start_ps: u64,
-    /// Its completion time by the scenario's convention; `None` if it did not finish.
+    /// Completion time by the scenario's convention; `None` if the flow did not finish.
     pub fct_ps: Option<u64>,
-    /// What the completion time would be in an empty network; `None` if that is not defined.
+    /// Completion time in an empty network; `None` if undefined.
     pub ideal_ps: Option<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u32,
-    /// Times that its retransmission timer ran out.
+    /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Packets of it that arrived marked.
+    /// Packets that arrived marked.
     pub marks: u32,
-    /// Bytes that arrived in the observed window, if the flow was observed.
+    /// Bytes received in the observed window, if the flow was observed.
     pub received: Option<u64>,
-    /// Its goodput while it was active in the observed window, if it was observed.
+    /// Goodput while active in the observed window, if the flow was observed.
     pub goodput_bps: Option<u64>,
-    /// The sender's smoothed round-trip time at the end, if it keeps one.
+    /// Smoothed round-trip time of the sender at the end, if the transport has one.
     pub rtt_ps: Option<u64>,
-    /// The deviation of round-trip times from it.
+    /// Round-trip time variation of the sender at the end.
     pub rtt_variation_ps: Option<u64>,
 }
 
-/// A flow's size, as results are grouped by it.
+/// Size class of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Those that latency decides: up to about 100 KB.
+    /// Latency-bound flows: up to about 100 KB.
     Small,
-    /// Those between.
+    /// Flows between the two.
     Medium,
-    /// Those that throughput decides: from about 10 MB on.
+    /// Throughput-bound flows: from about 10 MB.
     Large,
 }
 
 impl Class {
-    /// Its name in files.
+    /// Name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Small => "small",
@@ -195,96 +194,96 @@ impl Class {
     }
 }
 
-/// What was seen of a queue in the observed window.
+/// Measurements of a queue in the observed window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
-    /// Its port, such as `leaf0>host3`.
+    /// Port, such as `leaf0>host3`.
     pub port: String,
-    /// Its number at the port.
+    /// Number of the queue at its port.
     pub queue: u8,
     /// Packets sent.
     pub sent: u64,
-    /// Bytes sent, as packets count; 0 in records of programs that did not count them.
+    /// Bytes sent, including headers as packets count them; 0 in records of older programs.
     #[serde(default)]
     pub sent_bytes: u64,
-    /// Bytes that waited, weighted with time.
+    /// Queue length in bytes, weighted by time.
     pub bytes: Distribution,
-    /// Packets that waited, weighted with time.
+    /// Queue length in packets, weighted by time.
     pub packets: Distribution,
-    /// How long packets waited, in picoseconds.
+    /// Sojourn times of packets, in picoseconds.
     pub wait_ps: Distribution,
-    /// Packets marked, by rule. Rules that marked nothing are left out.
+    /// Packets marked, by rule, without rules that marked nothing.
     pub marks: BTreeMap<String, u64>,
-    /// Packets dropped, by reason. Reasons that dropped nothing are left out.
+    /// Packets dropped, by reason, without reasons that dropped nothing.
     pub drops: BTreeMap<String, u64>,
 }
 
-/// A distribution in short: its mean and some of its quantiles.
+/// Summary of a distribution: mean, maximum and some quantiles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// The mean.
     #[serde(with = "real")]
     pub mean: f64,
-    /// The largest value.
+    /// Largest value.
     #[serde(with = "real")]
     pub max: f64,
-    /// Pairs of probability and value, both rising: enough to draw the distribution.
+    /// Quantiles for drawing: pairs of probability and value, both rising.
     #[serde(with = "real_pairs")]
     pub quantiles: Vec<(f64, f64)>,
 }
 
-/// What was seen of a link in the observed window.
+/// Measurements of a link in the observed window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Its name, such as `leaf0>host3`.
+    /// Name, such as `leaf0>host3`.
     pub name: String,
-    /// Its speed.
+    /// Link rate.
     pub rate_bps: u64,
     /// Packets sent.
     pub packets: u64,
-    /// Bytes sent, as packets count.
+    /// Bytes sent, including headers as packets count them.
     pub bytes: u64,
-    /// The part of the time in which it sent.
+    /// Share of time spent sending.
     #[serde(with = "real")]
     pub utilisation: f64,
-    /// Payload per second.
+    /// Payload rate.
     #[serde(with = "real")]
     pub goodput_bps: f64,
-    /// The part of the time in which it was paused, in any class.
+    /// Share of time in which at least one class was paused.
     #[serde(with = "real")]
     pub paused: f64,
-    /// The same of each class that was. Others are left out.
+    /// Share of time paused, for each class that was paused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub paused_by_class: BTreeMap<u8, f64>,
 }
 
-/// What was seen of the flows at a port in the observed window.
+/// Measurements of the flows at a port in the observed window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PortFlows {
-    /// The port, such as `leaf0>host3`.
+    /// Port, such as `leaf0>host3`.
     pub port: String,
-    /// How many were active, weighted with time.
+    /// Number of active flows, weighted by time.
     pub active: Distribution,
-    /// What the ideal marker would have done, if it was asked.
+    /// Comparison with the ideal marker, if enabled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Decisions>,
 }
 
-/// Packets that the port could mark, by what two markers decided on them.
+/// Decisions of the port's scheme and of the ideal marker about the same packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decisions {
-    /// Both mark.
+    /// Both marked.
     pub both: u64,
-    /// Only the ideal one does.
+    /// Only the ideal marker marked.
     pub only_ideal: u64,
-    /// Only the port's scheme does.
+    /// Only the port's scheme marked.
     pub only_scheme: u64,
-    /// Neither does.
+    /// Neither marked.
     pub neither: u64,
 }
 
 impl Decisions {
-    /// These and those of another port.
+    /// Adds the decisions of another port.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self {
@@ -295,14 +294,14 @@ impl Decisions {
         }
     }
 
-    /// The part of all packets on which both agree; `None` if there is none.
+    /// Share of packets on which both agree; `None` without packets.
     pub fn accuracy(&self) -> Option<f64> {
         let all = self.both + self.only_ideal + self.only_scheme + self.neither;
         part(self.both + self.neither, all)
     }
 
-    /// The part of the packets that the ideal marker marks which the scheme marks too; `None` if
-    /// there is none.
+    /// Share of the ideal marker's marks that the scheme makes too; `None` if the ideal marker
+    /// marks nothing.
     pub fn recall(&self) -> Option<f64> {
         part(self.both, self.both + self.only_ideal)
     }
@@ -313,97 +312,97 @@ fn part(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// How PFC paused the links of a network over the whole run.
+/// PFC pauses in a network over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
-    /// A pause that lasts longer is a storm.
+    /// Length above which a pause is a pause storm.
     pub storm_ps: u64,
-    /// The classes of links that were paused, by link, then by class.
+    /// Paused classes of links, by link, then by class.
     pub classes: Vec<ClassPauses>,
-    /// Classes of links that hold each other for good.
+    /// PFC deadlocks.
     pub deadlocks: Vec<Deadlock>,
 }
 
 impl Pauses {
-    /// The classes of links that were paused at a stretch for longer than they should be.
+    /// The classes of links with a pause storm.
     pub fn storms(&self) -> impl Iterator<Item = &ClassPauses> {
         let classes = self.classes.iter();
         classes.filter(|class| class.longest_ps > self.storm_ps)
     }
 }
 
-/// How a class of a link was paused.
+/// Pauses of one class of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassPauses {
-    /// Which one.
+    /// Link and class.
     #[serde(flatten)]
     pub of: LinkClass,
-    /// Pause frames that stopped it.
+    /// Pause frames that stopped the class.
     pub pauses: u64,
-    /// How long it was stopped in all.
+    /// Total time paused.
     pub paused_ps: u64,
-    /// The longest time that it was stopped for without a break.
+    /// Longest time paused without a break.
     pub longest_ps: u64,
 }
 
 /// A class of packets on a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkClass {
-    /// The link, such as `leaf0>spine1`.
+    /// Link, such as `leaf0>spine1`.
     pub link: String,
-    /// The class.
+    /// Class.
     pub class: u8,
 }
 
-/// Classes of links that are paused for good, because each waits for the next and the last for the
-/// first.
+/// A PFC deadlock: classes of links that stay paused forever, because each waits for the next and
+/// the last for the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// The cycle: the switch at the end of each link holds packets of the class that wait for the
-    /// next.
+    /// The cycle. The switch at the end of each link holds packets of the class that wait for the
+    /// next link.
     pub cycle: Vec<LinkClass>,
-    /// Others that wait for one of the cycle, directly or not.
+    /// Other classes of links that wait for the cycle, directly or indirectly.
     pub behind: Vec<LinkClass>,
-    /// When the cycle closed.
+    /// Time at which the cycle closed.
     pub since_ps: u64,
 }
 
 /// An answered probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The series it belongs to, by its number.
+    /// Number of the probe series.
     pub series: u32,
-    /// When the answer came.
+    /// Arrival time of the answer.
     pub at_ps: u64,
-    /// How long it took.
+    /// Round-trip time.
     pub rtt_ps: u64,
 }
 
-/// One thing that happened to a traced flow. Bytes are counted from the first of the connection.
+/// An event of a traced flow. Byte positions start at the first byte of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
     /// When.
     pub at_ps: u64,
-    /// The flow's number.
+    /// Flow number.
     pub flow: u32,
-    /// What it was.
+    /// Kind of event.
     pub event: Traced,
-    /// The first byte of a segment, or the next one that an ACK asks for.
+    /// First byte of a segment, or next byte that an ACK expects.
     pub seq: u64,
-    /// Bytes of a segment, or the window that an ACK offers.
+    /// Bytes of a segment, or receive window of an ACK.
     pub len: u32,
-    /// Of a segment that leaves: CWR; of one that arrives: CE; of an ACK: ECE.
+    /// CWR of a sent segment, CE of an arrived segment, ECE of an ACK.
     pub flag: bool,
 }
 
-/// What happens to a traced flow.
+/// Kind of event of a traced flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traced {
-    /// A segment left for the first time.
+    /// A segment was sent for the first time.
     Sent,
-    /// A segment left that had left before.
+    /// A segment was retransmitted.
     Resent,
-    /// A segment left, at this time, and never arrived.
+    /// A segment sent at this time never arrived.
     Lost,
     /// A segment arrived at the receiver.
     Arrived,
@@ -412,10 +411,10 @@ pub enum Traced {
 }
 
 impl Traced {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::Sent, Self::Resent, Self::Lost, Self::Arrived, Self::Acked];
 
-    /// Its name in files.
+    /// Name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -427,67 +426,66 @@ impl Traced {
     }
 }
 
-/// Samples at equal times.
+/// Samples at a fixed interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// The time of the first sample.
+    /// Time of the first sample.
     pub from_ps: u64,
-    /// The time between two.
+    /// Sampling interval.
     pub interval_ps: u64,
-    /// What was sampled, each with one value a time.
+    /// Sampled quantities, each with one value per sample time.
     pub traces: Vec<Trace>,
 }
 
-/// The samples of one number.
+/// Samples of one quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// What it belongs to, such as `leaf0>host3 q0`, `flow 7` or `network`.
+    /// Owner, such as `leaf0>host3 q0`, `flow 7` or `network`.
     pub of: String,
-    /// Which number.
+    /// Quantity.
     pub quantity: Quantity,
-    /// The samples; not a number where there was none, such as the window of a flow that is over.
+    /// Samples; NaN if there is no value, such as the window of a finished flow.
     pub values: Vec<f64>,
 }
 
-/// What can be sampled.
+/// Quantity that can be sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Flows of the network that have started and are not finished, or flows that are active at a
-    /// port.
+    /// Active flows: started and unfinished in the network, or active at a port.
     ActiveFlows,
-    /// DCTCP's or DCQCN's estimate of congestion, from 0 to 1.
+    /// DCTCP's or DCQCN's α, the estimate of congestion, from 0 to 1.
     Alpha,
-    /// The rate at which a scheme thinks a queue is served, in bits per second.
+    /// A scheme's estimate of the rate at which a queue is served, in bits per second.
     Capacity,
-    /// Connections with unfinished flows that have sent something through a port.
+    /// Connections with unfinished flows that have sent data through a port.
     Connections,
-    /// The goodput of a flow since the last sample, in bits per second.
+    /// Goodput of a flow since the last sample, in bits per second.
     Goodput,
     /// Packets of a flow that arrived marked since the last sample.
     Marks,
-    /// Bytes that wait in a queue, or at a port those of a flow or of a class of flows.
+    /// Bytes waiting in a queue, or bytes of one flow or class of flows waiting at a port.
     QueueBytes,
-    /// Packets that wait in a queue.
+    /// Packets waiting in a queue.
     QueuePackets,
-    /// The speed of a link or a sender, in bits per second.
+    /// Sending rate of a link or a sender, in bits per second.
     Rate,
-    /// The retransmission timeout, in seconds.
+    /// Retransmission timeout (RTO), in seconds.
     Rto,
-    /// The smoothed round-trip time, in seconds.
+    /// Smoothed round-trip time, in seconds.
     Rtt,
-    /// The deviation of round-trip times from the smoothed one, in seconds.
+    /// Round-trip time variation, in seconds.
     RttVariation,
-    /// The slow start threshold in bytes.
+    /// Slow start threshold, in bytes.
     Ssthresh,
-    /// A queue's marking threshold in bytes.
+    /// Marking threshold of a queue, in bytes.
     Threshold,
-    /// The congestion window in bytes.
+    /// Congestion window, in bytes.
     Window,
 }
 
 impl Quantity {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 15] = [
         Self::ActiveFlows,
         Self::Alpha,
@@ -506,7 +504,7 @@ impl Quantity {
         Self::Window,
     ];
 
-    /// Its name in files.
+    /// Name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ActiveFlows => "active-flows",
@@ -527,7 +525,7 @@ impl Quantity {
         }
     }
 
-    /// The unit of its values: `B`, `bit/s`, `s` or empty for counts and parts of one.
+    /// Unit of the values: `B`, `bit/s`, `s`, or empty for counts and shares.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::ActiveFlows
@@ -542,8 +540,7 @@ impl Quantity {
     }
 }
 
-/// A number in JSON, which has none that is not finite: `null` represents it and is read as not a
-/// number.
+/// Numbers in JSON, which has no infinity and no NaN: both are written as `null` and read as NaN.
 mod real {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

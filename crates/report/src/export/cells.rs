@@ -1,17 +1,17 @@
-//! Columns in memory, as Arrow has them.
+//! Columns in memory, in Arrow's layout.
 
 /// The cells of a column, one for each row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cells {
-    /// True or false.
+    /// Booleans.
     Bool(Vec<bool>),
-    /// Eight bits.
+    /// 8-bit integers.
     Byte(Vec<u8>),
-    /// 64 bits.
+    /// 64-bit integers.
     Long(Vec<u64>),
     /// The same, which may be missing.
     LongOrNull(Vec<Option<u64>>),
-    /// 32 bits.
+    /// 32-bit integers.
     Number(Vec<u32>),
     /// Floating point.
     Real(Vec<f64>),
@@ -21,17 +21,17 @@ pub enum Cells {
     Text(Texts),
 }
 
-/// Texts one after the other.
+/// Texts, concatenated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
-    /// All of them.
+    /// All bytes.
     pub all: String,
-    /// Where each ends.
+    /// End of each text.
     pub ends: Vec<usize>,
 }
 
 impl Texts {
-    /// Each of them.
+    /// Each text.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).map(|(begin, &end)| &self.all[begin..end])
@@ -50,7 +50,7 @@ impl<'a> FromIterator<&'a str> for Texts {
 }
 
 impl Cells {
-    /// How many there are.
+    /// Number of texts.
     pub fn len(&self) -> usize {
         match self {
             Self::Bool(cells) => cells.len(),
@@ -64,7 +64,7 @@ impl Cells {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,7 +78,7 @@ mod tests {
     use crate::export::{FLOWS, LINKS, Origin, SERIES, samples};
 
     #[test]
-    fn texts_are_kept_one_by_one() {
+    fn texts_are_stored_separately() {
         let texts: Texts = ["a", "", "bc"].into_iter().collect();
         assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "bc"]);
         assert_eq!(Texts::default().iter().count(), 0);
@@ -103,13 +103,13 @@ mod tests {
         assert_eq!(cells("rate_bps"), Cells::Long(vec![10_000_000_000]));
         assert_eq!(cells("utilisation"), Cells::Real(vec![0.25]));
         assert_eq!(cells("name"), Cells::Text(["leaf0>host3"].into_iter().collect()));
-        // Without rows there are still types.
+        // Columns have types even without rows.
         assert!(FLOWS.iter().all(|field| field.cells(&[]).is_empty()));
         assert!(Origin::none().cells(2, &[]).is_empty());
     }
 
     #[test]
-    fn samples_come_trace_after_trace_and_what_is_not_there_is_null() {
+    fn samples_are_ordered_by_trace_and_missing_values_are_null() {
         let trace = |of: &str, values: &[f64]| Trace {
             of: of.to_owned(),
             quantity: Quantity::ALL[0],

@@ -21,7 +21,7 @@ const AFTER: [&str; 13] = [
     "ratio_method",
 ];
 
-/// The summary as CSV, as RFC 4180 has it but for the line ends. What there is not is empty.
+/// The summary as CSV (RFC 4180, with line feeds). Missing values are empty.
 pub fn summary(summary: &Summary) -> String {
     let keys = keys(summary);
     let fixed = |name: &str| BEFORE.contains(&name) || AFTER.contains(&name);
@@ -50,7 +50,7 @@ pub fn summary(summary: &Summary) -> String {
     String::from_utf8(bytes).expect("cells are texts")
 }
 
-/// The keys of all points, in the order in which they first appear.
+/// The keys of all points, in order of first appearance.
 fn keys(summary: &Summary) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let settings = summary.points.iter().flat_map(|point| &point.settings);
@@ -74,7 +74,7 @@ fn numbers(estimate: &Estimate, baseline: Option<&str>) -> impl Iterator<Item = 
     alone.into_iter().chain(known).chain(compared)
 }
 
-/// The shortest text that is read back as the same number.
+/// The shortest text that parses to the same number.
 fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
@@ -128,7 +128,7 @@ mod tests {
             sizes: None,
             warnings: Vec::new(),
         };
-        // A key that is called as a column of ours gets a longer name.
+        // A key with the name of a fixed column gets a longer name.
         let expected = "\
             point,label,runs,setting.runs,load,other,metric,unit,better,value,low,high,method,samples,\
             baseline,ratio,ratio_low,ratio_high,ratio_method\n\

@@ -10,57 +10,57 @@ use super::table::{Cell, FLOWS_OF_RUN, Field, Malformed, Reader, Writer, field};
 
 /// The columns of `flows.parquet`.
 pub const FLOWS: &[Field<Flow>] = &[
-    field!(Flow, "its number, in order of start", number: u32, Rising),
-    field!(Flow, "the id of a flow list, otherwise empty", name: String),
-    field!(Flow, "the source it comes from, by its place in the scenario", source: u32),
-    field!(Flow, "the sending host", src: u32),
-    field!(Flow, "the receiving host", dst: u32),
-    field!(Flow, "the service, which chooses its queue", service: u8),
-    field!(Flow, "its size in bytes; null if it never ends", bytes: Option<u64>),
-    field!(Flow, "`small`, `medium` or `large`, by the scenario's convention", class: Class),
+    field!(Flow, "flow number, in order of start", number: u32, Rising),
+    field!(Flow, "id from a flow list, otherwise empty", name: String),
+    field!(Flow, "traffic source, by its index in the scenario", source: u32),
+    field!(Flow, "sending host", src: u32),
+    field!(Flow, "receiving host", dst: u32),
+    field!(Flow, "class of service, which selects the queue", service: u8),
+    field!(Flow, "size in bytes; null for an endless flow", bytes: Option<u64>),
+    field!(Flow, "size class by the scenario's convention: `small`, `medium` or `large`", class: Class),
     field!(
         Flow,
-        "whether it counts: it did not start in the warm-up or after the measurement",
+        "whether the flow counts: it started after the warm-up and before the end of the measurement",
         counts: bool
     ),
     field!(
         Flow,
-        "when the application handed it over, in picoseconds of simulated time",
+        "start time (the application hands the flow over), in picoseconds of simulated time",
         start_ps: u64,
         Rising
     ),
     field!(
         Flow,
-        "its completion time in picoseconds, by the scenario's convention; null if it did not finish",
+        "completion time in picoseconds, by the scenario's convention; null if unfinished",
         fct_ps: Option<u64>
     ),
     field!(
         Flow,
-        "the completion time in an empty network, in picoseconds; null if that is not defined",
+        "completion time in an empty network, in picoseconds; null if undefined",
         ideal_ps: Option<u64>
     ),
-    field!(Flow, "segments sent again", retransmissions: u32),
-    field!(Flow, "times that its retransmission timer ran out", timeouts: u32),
-    field!(Flow, "packets of it that arrived marked", marks: u32),
+    field!(Flow, "retransmitted segments", retransmissions: u32),
+    field!(Flow, "retransmission timeouts", timeouts: u32),
+    field!(Flow, "packets that arrived marked", marks: u32),
     field!(
         Flow,
-        "bytes that arrived in the observed window; null if it was not observed",
+        "bytes received in the observed window; null if not observed",
         received: Option<u64>
     ),
     field!(
         Flow,
-        "goodput while it was active in the observed window, in bit/s; null if not observed",
+        "goodput while active in the observed window, in bit/s; null if not observed",
         goodput_bps: Option<u64>
     ),
     field!(
         Flow,
-        "the sender's smoothed round-trip time at the end, in picoseconds; null if it keeps none",
+        "smoothed round-trip time of the sender at the end, in picoseconds; null if the transport has none",
         rtt_ps: Option<u64>
     )
     .later(),
     field!(
         Flow,
-        "the deviation of round-trip times from it, in picoseconds; null if it keeps none",
+        "round-trip time variation of the sender at the end, in picoseconds; null if the transport has none",
         rtt_variation_ps: Option<u64>
     )
     .later(),
@@ -78,7 +78,7 @@ pub fn read_flows(file: Bytes) -> Result<Vec<Flow>, Malformed> {
     Reader::new(file)?.rows(FLOWS, &blank(), FLOWS_OF_RUN)
 }
 
-/// What the cells of a row are put into.
+/// A flow without values.
 fn blank() -> Flow {
     Flow {
         number: 0,
@@ -126,7 +126,7 @@ impl Cell for Class {
 mod tests {
     use super::*;
 
-    /// A flow, written without a column and read again.
+    /// A flow written without one column and read back.
     fn read_without(column: &str) -> Result<Vec<Flow>, Malformed> {
         let flow = Flow { number: 7, rtt_ps: Some(3), ..blank() };
         let fields = FLOWS.iter().filter(|field| field.name != column);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_earlier_versions_may_lack_what_can_be_null() {
+    fn tables_of_earlier_versions_may_lack_nullable_columns() {
         let flows = read_without("rtt_ps").unwrap();
         assert_eq!((flows[0].number, flows[0].rtt_ps), (7, None));
         for column in ["marks", "fct_ps", "ideal_ps", "received"] {
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Two flows, the second with a time, in a table whose column of that name has another type.
+    /// Two flows, the second with this time, in a table whose column of that name has another type.
     fn read_with(column: &str, parquet: &'static str, time: i64) -> Result<Vec<Flow>, Malformed> {
         let time = time.cast_unsigned();
         let flow = Flow { start_ps: time, fct_ps: Some(time), ..blank() };

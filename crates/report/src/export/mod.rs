@@ -1,10 +1,9 @@
-//! Results as files that other programs read: Parquet for what has many rows, CSV and JSON for
-//! summaries.
+//! Results as files for other programs: Parquet for large tables, CSV and JSON for summaries.
 //!
-//! Files are made in memory and written by [`crate::folder`]: a run's tables take a few megabytes,
-//! and what goes wrong while writing is then the disk's own message.
+//! Files are built in memory and written by [`crate::folder`]: a run's tables take a few megabytes,
+//! and an error while writing is the disk's own.
 //!
-//! The same tables are there as columns in memory, for programs that take them so.
+//! The same tables are available as columns in memory.
 
 mod cells;
 pub mod csv;

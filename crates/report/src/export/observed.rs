@@ -1,4 +1,4 @@
-//! The observed queues and links of a run as tables: in files they stand in `run.json`.
+//! The observed queues and links of a run as tables. In a folder they are part of `run.json`.
 
 use tidegate_results::record::{Distribution, Link, Queue};
 
@@ -6,35 +6,35 @@ use super::table::{Field, field};
 
 /// The columns of the table of links.
 pub const LINKS: &[Field<Link>] = &[
-    field!(Link, "its name, such as `leaf0>host3`", name: String),
-    field!(Link, "its speed in bit/s", rate_bps: u64),
+    field!(Link, "name, such as `leaf0>host3`", name: String),
+    field!(Link, "link rate in bit/s", rate_bps: u64),
     field!(Link, "packets sent in the observed window", packets: u64),
-    field!(Link, "bytes sent in it, as packets count", bytes: u64),
-    field!(Link, "the part of the time in which it sent", utilisation: f64),
-    field!(Link, "payload per second, in bit/s", goodput_bps: f64),
-    field!(Link, "the part of the time in which it was paused, in any class", paused: f64),
+    field!(Link, "bytes sent in the observed window, including headers as packets count them", bytes: u64),
+    field!(Link, "share of time spent sending", utilisation: f64),
+    field!(Link, "payload rate, in bit/s", goodput_bps: f64),
+    field!(Link, "share of time in which at least one class was paused", paused: f64),
 ];
 
 /// The columns of the table of queues.
 pub const QUEUES: &[Field<QueueRow>] = &[
-    field!(QueueRow, "its port, such as `leaf0>host3`", port: String),
-    field!(QueueRow, "its number at the port", queue: u8),
+    field!(QueueRow, "port, such as `leaf0>host3`", port: String),
+    field!(QueueRow, "queue number at the port", queue: u8),
     field!(QueueRow, "packets sent in the observed window", sent: u64),
-    field!(QueueRow, "bytes sent in it, as packets count", sent_bytes: u64),
-    field!(QueueRow, "packets marked, whatever the rule", marks: u64),
-    field!(QueueRow, "packets dropped, whatever the reason", drops: u64),
-    field!(QueueRow, "bytes that waited: their mean over time", bytes_mean: f64),
-    field!(QueueRow, "the median of them over time", bytes_p50: f64),
-    field!(QueueRow, "their 99th percentile over time", bytes_p99: f64),
-    field!(QueueRow, "the most of them", bytes_max: f64),
-    field!(QueueRow, "packets that waited: their mean over time", packets_mean: f64),
-    field!(QueueRow, "the median of them over time", packets_p50: f64),
-    field!(QueueRow, "their 99th percentile over time", packets_p99: f64),
-    field!(QueueRow, "the most of them", packets_max: f64),
-    field!(QueueRow, "how long packets waited, in picoseconds: the mean", wait_mean_ps: f64),
-    field!(QueueRow, "the median of it", wait_p50_ps: f64),
-    field!(QueueRow, "its 99th percentile", wait_p99_ps: f64),
-    field!(QueueRow, "the longest wait", wait_max_ps: f64),
+    field!(QueueRow, "bytes sent in the observed window, including headers as packets count them", sent_bytes: u64),
+    field!(QueueRow, "packets marked, by any rule", marks: u64),
+    field!(QueueRow, "packets dropped, for any reason", drops: u64),
+    field!(QueueRow, "mean queue length in bytes, over time", bytes_mean: f64),
+    field!(QueueRow, "median queue length in bytes, over time", bytes_p50: f64),
+    field!(QueueRow, "99th percentile of the queue length in bytes, over time", bytes_p99: f64),
+    field!(QueueRow, "longest queue in bytes", bytes_max: f64),
+    field!(QueueRow, "mean queue length in packets, over time", packets_mean: f64),
+    field!(QueueRow, "median queue length in packets, over time", packets_p50: f64),
+    field!(QueueRow, "99th percentile of the queue length in packets, over time", packets_p99: f64),
+    field!(QueueRow, "longest queue in packets", packets_max: f64),
+    field!(QueueRow, "mean sojourn time of packets, in picoseconds", wait_mean_ps: f64),
+    field!(QueueRow, "median sojourn time, in picoseconds", wait_p50_ps: f64),
+    field!(QueueRow, "99th percentile of the sojourn time, in picoseconds", wait_p99_ps: f64),
+    field!(QueueRow, "longest sojourn time, in picoseconds", wait_max_ps: f64),
 ];
 
 /// A row of the table of queues.
@@ -60,7 +60,7 @@ pub struct QueueRow {
     wait_max_ps: f64,
 }
 
-/// The rows of queues, in short.
+/// The rows of queues.
 pub fn queue_rows(queues: &[Queue]) -> Vec<QueueRow> {
     let row = |queue: &Queue| {
         let short = |of: &Distribution| [of.mean, quantile(of, 0.5), quantile(of, 0.99), of.max];
@@ -91,8 +91,8 @@ pub fn queue_rows(queues: &[Queue]) -> Vec<QueueRow> {
     queues.iter().map(row).collect()
 }
 
-/// The value at a probability: that of the first pair that reaches it, since pairs with the same
-/// value are one, with the largest probability.
+/// The value at a probability: the first pair that reaches it, since equal quantiles are stored
+/// once, with the largest probability.
 fn quantile(of: &Distribution, probability: f64) -> f64 {
     let mut pairs = of.quantiles.iter();
     let found = pairs.find(|&&(at, _)| at >= probability);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "what is found is a copy")]
+    #[expect(clippy::float_cmp, reason = "the result is a copy")]
     fn a_quantile_is_the_first_value_that_reaches_it() {
         let of = Distribution {
             mean: 3.0,

@@ -1,5 +1,5 @@
-//! Which run the rows of a table belong to: columns that are the same in all its rows, so that a
-//! query over the tables of many runs can distinguish them. Stored once a group, they cost a few
+//! Columns that identify the run of a table's rows. They have the same value in all rows, so that a
+//! query over the tables of many runs can tell them apart. Stored once per group, they cost a few
 //! hundred bytes.
 
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use super::cells::Cells;
 use super::table::Malformed;
 use super::words::Words;
 
-/// The first columns of every table: their names, types and meanings. After them comes one for each
-/// swept key.
+/// The first columns of every table: names, types and meanings. One column for each swept key
+/// follows.
 pub const ORIGIN: [(&str, &str, &str); 4] = [
-    ("point", "uint32", "the number of the point in the sweep, from 0"),
-    ("label", "string", "the point in a few words"),
-    ("scheme", "string", "the marking scheme of the switches, by its name in scenarios"),
-    ("seed", "uint64", "the seed of the run"),
+    ("point", "uint32", "number of the point in the sweep, from 0"),
+    ("label", "string", "short name of the point"),
+    ("scheme", "string", "marking scheme of the switches, by its name in scenarios"),
+    ("seed", "uint64", "seed of the run"),
 ];
 
-/// The columns that say where rows come from.
+/// The columns that identify a run.
 #[derive(Clone, Debug)]
 pub struct Origin(Vec<Constant>);
 
@@ -44,7 +44,7 @@ enum Value {
 }
 
 impl Origin {
-    /// Those of a run, whose point has this number.
+    /// The columns for a run, whose point has this number.
     pub fn new(run: &Run, point: u32) -> Result<Self, Malformed> {
         let seed = run.seed.parse();
         let seed = seed.map_err(|_| Malformed(format!("the seed {} is no number", run.seed)))?;
@@ -73,8 +73,8 @@ impl Origin {
         &self.0
     }
 
-    /// The columns for a table that has others of these names. A swept key that is called as one of
-    /// them gets a longer name, as in `summary.csv`.
+    /// The columns for a table with these column names. A swept key with one of the names gets a
+    /// longer name, as in `summary.csv`.
     pub(super) fn schema(&self, taken: &[&str]) -> Result<Vec<TypePtr>, Malformed> {
         let names = self.names(taken).into_iter();
         let columns = names.zip(&self.0);
@@ -82,7 +82,7 @@ impl Origin {
         types.collect()
     }
 
-    /// The names that the columns have in a table that has others of these names.
+    /// The names of the columns in a table with these column names.
     fn names(&self, taken: &[&str]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for Constant { name, .. } in &self.0 {
@@ -92,7 +92,7 @@ impl Origin {
         names
     }
 
-    /// The columns in memory, with so many rows, in a table that has others of these names.
+    /// The columns in memory with `rows` rows, for a table with these column names.
     pub fn cells(&self, rows: usize, taken: &[&str]) -> Vec<(String, Cells)> {
         let columns = self.names(taken).into_iter().zip(&self.0);
         let columns = columns.map(|(name, constant)| (name, constant.value.cells(rows)));
@@ -101,7 +101,7 @@ impl Origin {
 }
 
 impl Constant {
-    /// Writes so many rows of it as the next column of a group.
+    /// Writes `rows` rows as the next column of a group.
     pub(super) fn write(
         &self,
         rows: usize,
@@ -127,7 +127,7 @@ impl Constant {
     }
 }
 
-/// The statistics of a column in which this is every value.
+/// The statistics of a column with one value.
 fn same<T: DataType>(value: T::T) -> Statistics {
     ValueStatistics::new(Some(value.clone()), Some(value), None, Some(0), false).into()
 }

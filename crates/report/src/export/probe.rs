@@ -8,9 +8,9 @@ use super::table::{Field, Malformed, ROWS_OF_RUN, Reader, Writer, field};
 
 /// The columns of `probes.parquet`.
 pub const PROBES: &[Field<Probe>] = &[
-    field!(Probe, "the series it belongs to, by its number", series: u32),
-    field!(Probe, "when the answer came, in picoseconds of simulated time", at_ps: u64, Rising),
-    field!(Probe, "how long it took, in picoseconds", rtt_ps: u64),
+    field!(Probe, "number of the probe series", series: u32),
+    field!(Probe, "arrival time of the answer, in picoseconds of simulated time", at_ps: u64, Rising),
+    field!(Probe, "round-trip time, in picoseconds", rtt_ps: u64),
 ];
 
 /// The probes as a Parquet file.

@@ -1,7 +1,7 @@
 //! `series.parquet`: one row for each sample, in long form, trace after trace.
 //!
-//! A note in the file says which traces there are and how long each is, so that reading back needs
-//! no more than the values, and an empty trace is not lost.
+//! A note in the file lists the traces and their lengths, so that a reader needs only the values,
+//! and an empty trace is not lost.
 
 use bytes::Bytes;
 use parquet::data_type::ByteArray;
@@ -13,12 +13,12 @@ use super::table::{Field, GROUP, Malformed, ROWS_OF_RUN, Reader, Writer, field};
 
 /// The columns of `series.parquet`.
 pub const SERIES: &[Field<Sample>] = &[
-    field!(Sample, "when it was taken, in picoseconds of simulated time", time_ps: u64, Rising),
-    field!(Sample, "what it belongs to: `leaf0>host3 q0`, `flow 7` or `network`", of: ByteArray, Words),
-    field!(Sample, "which number it is, see below", quantity: ByteArray, Words),
+    field!(Sample, "sample time, in picoseconds of simulated time", time_ps: u64, Rising),
+    field!(Sample, "owner: `leaf0>host3 q0`, `flow 7` or `network`", of: ByteArray, Words),
+    field!(Sample, "quantity, see below", quantity: ByteArray, Words),
     field!(
         Sample,
-        "the sample, in the unit of its quantity; null where there was none",
+        "value, in the unit of the quantity; null if missing",
         value: Option<f64>
     ),
 ];
@@ -32,7 +32,7 @@ pub struct Sample {
     value: Option<f64>,
 }
 
-/// What the rows alone do not show.
+/// Metadata that the rows do not show.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from_ps: u64,

@@ -1,8 +1,8 @@
 //! Rows to Parquet and back, column by column.
 //!
-//! A table is a list of [`Field`]s: each names a column and knows how to take its cells out of rows
-//! and how to put them back. The low-level interface of the `parquet` crate does the rest; its
-//! Arrow half would double the time of a build.
+//! A table is a list of [`Field`]s. Each names a column, takes its cells out of rows and puts them
+//! back. The low-level interface of the `parquet` crate does the rest; its Arrow half would double
+//! the build time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use super::cells::Cells;
 use super::origin::Origin;
 use super::words::Words;
 
-/// The most flows of a run, as scenarios allow it, and one more for a source that ends by time.
+/// Limit of flows in a run: the limit of scenarios, plus one for a source that ends by time.
 pub(super) const FLOWS_OF_RUN: usize = 20_000_001;
 
-/// The most rows of any other table of a run.
+/// Limit of rows in any other table of a run.
 pub(super) const ROWS_OF_RUN: usize = 100_000_000;
 
-/// Rows of one group: what a reader takes at once.
+/// Rows of one group, which a reader loads at once.
 pub(super) const GROUP: usize = 1 << 18;
 
-/// A file that is not the table that it should be.
+/// A file that is not the expected table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Malformed(pub(super) String);
@@ -47,11 +47,11 @@ impl From<ParquetError> for Malformed {
 /// A column of a table of `Row`s.
 #[derive(Debug)]
 pub struct Field<Row> {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Its type, as documentation has it.
+    /// Type, as documented.
     pub kind: &'static str,
-    /// What its values mean, and their unit.
+    /// Meaning and unit of the values.
     pub doc: &'static str,
     pub(super) parquet: &'static str,
     pub(super) order: Order,
@@ -62,12 +62,12 @@ pub struct Field<Row> {
 }
 
 impl<Row> Field<Row> {
-    /// Its cells in these rows.
+    /// The cells of the column in these rows.
     pub fn cells(&self, rows: &[Row]) -> Cells {
         (self.cells)(rows)
     }
 
-    /// The same, which tables of earlier versions of the program lack.
+    /// A field that tables of earlier versions lack.
     pub(super) const fn later(self) -> Self {
         Self { is_later: true, ..self }
     }
@@ -81,18 +81,18 @@ impl<Row> Clone for Field<Row> {
 
 impl<Row> Copy for Field<Row> {}
 
-/// How the values of a column follow each other, which decides how they are stored.
+/// Order of the values of a column, which decides their encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Values that come again and again.
+    /// Repeated values.
     Repeating,
-    /// Values that rise by little.
+    /// Slowly rising values.
     Rising,
-    /// Few different values in no order.
+    /// Few distinct values in no order.
     Words,
 }
 
-/// Where a column of a group of rows is written.
+/// Writer of a column of a row group.
 pub(super) struct Out<'a, 'b> {
     pub(super) group: &'a mut SerializedRowGroupWriter<'b, Vec<u8>>,
     pub(super) column: ColumnDescPtr,
@@ -133,30 +133,30 @@ macro_rules! field {
 }
 pub(super) use field;
 
-/// A value that a column can hold.
+/// A cell type.
 pub(super) trait Cell: Sized {
-    /// What Parquet stores.
+    /// Parquet's physical type.
     type Physical: DataType;
-    /// The type for people.
+    /// Type, as documented.
     const KIND: &'static str;
     /// The type in Parquet's own notation, with a `#` for the name.
     const PARQUET: &'static str;
 
-    /// What is stored; `None` for no value.
+    /// The stored value; `None` for a missing value.
     fn put(&self) -> Option<<Self::Physical as DataType>::T>;
-    /// From what was stored.
+    /// The value read from the stored one.
     fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
-    /// Whether what was stored is below zero, where no column of ours is.
+    /// Whether the stored value is negative, which is invalid in every column.
     fn is_negative(_stored: &<Self::Physical as DataType>::T) -> bool {
         false
     }
-    /// A column of them in memory.
+    /// A column in memory.
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells
     where
         Self: 'a;
 }
 
-/// A value that many rows share.
+/// A value shared by many rows.
 pub(super) trait Word: Cell<Physical: DataType<T: AsBytes>> {
     /// Cells of one column with the same key have the same value.
     fn key(&self) -> u64;
@@ -169,7 +169,7 @@ impl Word for u32 {
 }
 
 impl Word for ByteArray {
-    /// Where it is: clones share it, and all of them live while the column is written.
+    /// The address: clones share it, and all of them live while the column is written.
     fn key(&self) -> u64 {
         self.data().as_ptr().addr() as u64
     }
@@ -320,7 +320,7 @@ impl Cell for String {
     }
 }
 
-/// Text that many rows share: cloning it costs a count.
+/// Text shared by many rows: a clone costs a reference count.
 impl Cell for ByteArray {
     type Physical = ByteArrayType;
     const KIND: &'static str = String::KIND;
@@ -334,7 +334,7 @@ impl Cell for ByteArray {
     }
 
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
-        // What is put into a table as text is text.
+        // Text cells are valid UTF-8.
         let text = |cell: &'a Self| cell.as_utf8().unwrap_or_default();
         Cells::Text(cells.map(text).collect())
     }
@@ -366,7 +366,7 @@ pub(super) fn write_words<'a, C: Word + 'a>(
     let is_text = C::Physical::get_physical_type() == Physical::BYTE_ARRAY;
     let mut words = Words::default();
     let mut numbers: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
-    // Nearly all rows have one of the last few words: most columns have no others.
+    // Nearly all rows repeat one of the last few values; most columns have no others.
     let mut recent: [Option<(u64, u32)>; RECENT] = [None; RECENT];
     for cell in cells {
         let key = cell.key();
@@ -391,18 +391,17 @@ pub(super) fn write_words<'a, C: Word + 'a>(
     words.write(out.group, out.column.clone(), None)
 }
 
-/// How many words are looked at before all of them are.
+/// Recent values searched before the full dictionary.
 const RECENT: usize = 8;
 
-/// A column of a group of rows that is read.
+/// Reader of a column of a row group.
 pub(super) struct Column {
     name: &'static str,
     reader: ColumnReader,
     optional: bool,
-    /// Whether the file says that its numbers have no sign: the highest bit is part of the number
-    /// then.
+    /// Whether the file declares unsigned numbers, whose highest bit is part of the value.
     unsigned: bool,
-    /// The rows of the table before it.
+    /// Rows of the table before this group.
     before: usize,
 }
 
@@ -438,7 +437,7 @@ pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>,
     cells.collect()
 }
 
-/// Whether a column says that its numbers have no sign.
+/// Whether a column declares unsigned numbers.
 fn is_unsigned(column: &ColumnDescriptor) -> bool {
     use ConvertedType::{UINT_8, UINT_16, UINT_32, UINT_64};
     match column.logical_type_ref() {
@@ -451,7 +450,7 @@ fn is_optional<C: Cell>() -> bool {
     C::PARQUET.starts_with("optional")
 }
 
-/// Whether the reader is of the type that the cells are stored in.
+/// Whether the reader has the cells' stored type.
 fn holds<C: Cell>(reader: &ColumnReader) -> bool {
     let found = match reader {
         ColumnReader::BoolColumnReader(_) => Physical::BOOLEAN,
@@ -464,7 +463,7 @@ fn holds<C: Cell>(reader: &ColumnReader) -> bool {
     found == C::Physical::get_physical_type()
 }
 
-/// A table that is written to a file.
+/// Writer of a table.
 pub(super) struct Writer<'a, Row> {
     origin: &'a Origin,
     fields: &'a [Field<Row>],
@@ -488,7 +487,7 @@ impl<'a, Row> Writer<'a, Row> {
         Ok(Self { origin, fields, file })
     }
 
-    /// Adds rows; they become groups of their own.
+    /// Adds rows as new row groups.
     pub(super) fn rows(&mut self, rows: &[Row]) -> Result<(), Malformed> {
         for rows in rows.chunks(GROUP) {
             let columns = self.file.schema_descr().columns().to_vec();
@@ -520,7 +519,7 @@ fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
     let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     for field in fields.iter().filter(|field| field.order == Order::Rising) {
         let path = || ColumnPath::from(field.name);
-        // What is packed does not get shorter.
+        // Encoded data does not compress further.
         properties = properties
             .set_column_dictionary_enabled(path(), false)
             .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED)
@@ -529,13 +528,13 @@ fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
     Arc::new(properties.build())
 }
 
-/// A table in a file.
+/// Reader of a table.
 pub(super) struct Reader {
     file: SerializedFileReader<Bytes>,
     bytes: usize,
 }
 
-/// So many rows are read whatever the file's size; of more, none takes less than a byte.
+/// Rows that are read for any file size. In larger tables, a row takes at least one byte.
 const FEW: usize = 1 << 20;
 
 impl Reader {
@@ -544,8 +543,8 @@ impl Reader {
         Ok(Self { file: SerializedFileReader::new(file)?, bytes })
     }
 
-    /// All rows, made from `blank` ones, of which there may be `most`. How many there are and of
-    /// what types is known before any is read.
+    /// All rows, filled into copies of `blank`, at most `most` of them. Their number and types are
+    /// checked before the first is read.
     pub(super) fn rows<Row: Clone>(
         &self,
         fields: &[Field<Row>],
@@ -576,7 +575,7 @@ impl Reader {
         Ok(rows)
     }
 
-    /// The fields that the table has, each with the number of its column.
+    /// The fields of the table, each with its column number.
     fn columns<'a, Row>(
         &self,
         fields: &'a [Field<Row>],
@@ -594,7 +593,8 @@ impl Reader {
         Ok(found)
     }
 
-    /// Refuses rows that no run has: each takes memory, however little it takes in the file.
+    /// Refuses more rows than a run can have: each takes memory, even if it takes almost nothing in
+    /// the file.
     fn check_rows(&self, most: usize) -> Result<(), Malformed> {
         let groups = self.file.metadata().row_groups().iter();
         let rows = groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0));

@@ -1,5 +1,4 @@
-//! `trace.parquet`: one row for each event of a traced flow. The file is there if a flow was
-//! traced.
+//! `trace.parquet`: one row for each event of a traced flow. The file exists if a flow was traced.
 
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
@@ -11,24 +10,24 @@ use super::table::{Cell, Field, Malformed, ROWS_OF_RUN, Reader, Word, Writer, fi
 
 /// The columns of `trace.parquet`.
 pub const TRACE: &[Field<TraceEvent>] = &[
-    field!(TraceEvent, "when it happened, in picoseconds of simulated time", at_ps: u64, Rising),
-    field!(TraceEvent, "the flow's number", flow: u32, Words),
+    field!(TraceEvent, "event time, in picoseconds of simulated time", at_ps: u64, Rising),
+    field!(TraceEvent, "flow number", flow: u32, Words),
     field!(
         TraceEvent,
-        "`sent`, `resent`, `lost` (when it left), `arrived` at the receiver, or `acked` at the sender",
+        "`sent`, `resent`, `lost` (at the time of sending), `arrived` at the receiver, or `acked` at the sender",
         event: Traced,
         Words
     ),
     field!(
         TraceEvent,
-        "the first byte of the segment, or the next one that the ACK asks for",
+        "first byte of the segment, or next byte that the ACK expects",
         seq: u64,
         Rising
     ),
-    field!(TraceEvent, "bytes of the segment, or the window that the ACK offers", len: u32, Rising),
+    field!(TraceEvent, "bytes of the segment, or receive window of the ACK", len: u32, Rising),
     field!(
         TraceEvent,
-        "CWR of a segment that leaves, CE of one that arrives, ECE of an ACK",
+        "CWR of a sent segment, CE of an arrived segment, ECE of an ACK",
         flag: bool
     ),
 ];

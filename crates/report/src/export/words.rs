@@ -1,8 +1,8 @@
-//! Columns of few different values: a dictionary, and for each row which of them it has.
+//! Columns of few distinct values, stored as a dictionary and an index for each row.
 //!
-//! The `parquet` crate looks every cell up in a dictionary and compares it for the statistics,
-//! which costs as much as simulating a packet. Here rows only say where the value changes. Pages
-//! are written as the format's specification has them ("RLE / bit-packing hybrid").
+//! The `parquet` crate looks up every cell in a dictionary and compares it for the statistics,
+//! which costs as much as simulating a packet. Here rows only record where the value changes. Pages
+//! follow the format's specification ("RLE / bit-packing hybrid").
 
 use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
@@ -15,32 +15,32 @@ use parquet::schema::types::ColumnDescPtr;
 
 use bytes::Bytes;
 
-/// The dictionary of a column and what its rows have, run by run.
+/// Dictionary of a column, and its rows as runs of equal values.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// All values one after the other, in Parquet's plain encoding.
+    /// All values in Parquet's plain encoding.
     dictionary: Vec<u8>,
     count: u32,
-    /// Which value, and how many rows in succession have it.
+    /// Runs: dictionary index and number of consecutive rows.
     runs: Vec<(u32, u32)>,
 }
 
 impl Words {
-    /// Adds a value in plain encoding to the dictionary. Returns its number.
+    /// Adds a value in plain encoding to the dictionary and returns its index.
     pub(super) fn define(&mut self, plain: &[u8]) -> u32 {
         self.dictionary.extend_from_slice(plain);
         self.count += 1;
         self.count - 1
     }
 
-    /// Adds a text to the dictionary. Returns its number.
+    /// Adds a text to the dictionary and returns its index.
     pub(super) fn define_text(&mut self, text: &[u8]) -> u32 {
         let length = u32::try_from(text.len()).expect("a cell is shorter than 4 GiB");
         self.dictionary.extend_from_slice(&length.to_le_bytes());
         self.define(text)
     }
 
-    /// The next rows have this value.
+    /// Appends rows with this value.
     pub(super) fn push(&mut self, word: u32, rows: u32) {
         match self.runs.last_mut() {
             Some((last, count)) if *last == word => *count += rows,
@@ -48,7 +48,7 @@ impl Words {
         }
     }
 
-    /// Writes it as the next column of a group.
+    /// Writes the next column of a row group.
     pub(super) fn write(
         self,
         group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
@@ -102,13 +102,13 @@ impl Words {
         group.append_column(&file, close)
     }
 
-    /// The rows of a page: the width of an index in bits, then runs or packed indices, whichever
-    /// are shorter.
+    /// The rows of a page: the bit width of an index, then runs or bit-packed indices, whichever is
+    /// shorter.
     fn indices(&self) -> Vec<u8> {
         let last = self.count.saturating_sub(1);
         let width = (u32::BITS - last.leading_zeros()).max(1);
         let runs = self.as_runs(width.div_ceil(8) as usize);
-        // Packed, they are eight or a multiple of it, the last ones zero.
+        // Bit-packed indices come in groups of eight, padded with zeros.
         let groups = self.rows().div_ceil(8);
         let packed = groups as usize * width as usize;
         let mut out = vec![width as u8];
@@ -136,7 +136,7 @@ impl Words {
         out
     }
 
-    /// All indices behind one another, from the lowest bit of the first byte on.
+    /// All indices bit-packed, from the lowest bit of the first byte.
     fn pack(&self, width: u32, out: &mut Vec<u8>) {
         let (mut bits, mut held) = (0_u64, 0);
         for &(word, rows) in &self.runs {
@@ -183,16 +183,16 @@ mod tests {
     /// By hand from the format's specification: a run is twice its length and a value in whole
     /// bytes; packed values are twice the number of groups of eight, plus one, and their bits.
     #[test]
-    fn indices_are_runs_or_packed_whichever_is_shorter() {
+    fn indices_use_the_shorter_of_runs_and_bit_packing() {
         assert_eq!(words(1, &[(0, 5)]), [1, 5 << 1, 0]);
         assert_eq!(words(2, &[(0, 300), (1, 20)]), [1, 0xd8, 0x04, 0, 40, 1]);
         // 0 1 2 3 4 5 6 7 in three bits each: the example of the specification.
         let all: Vec<_> = (0..8).map(|word| (word, 1)).collect();
         assert_eq!(words(8, &all), [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010]);
-        // Five values of one group: the others are zero.
+        // Five values in a group: the rest is padding.
         let five = [(1, 1), (0, 1), (1, 1), (0, 1), (1, 1)];
         assert_eq!(words(2, &five), [1, 3, 0b0001_0101]);
-        // A value that comes again goes on with its run.
+        // A repeated value extends its run.
         assert_eq!(words(2, &[(1, 2), (1, 3)]), words(2, &[(1, 5)]));
         // Nine bits take two bytes in a run.
         assert_eq!(words(257, &[(256, 100)]), [9, 0xc8, 0x01, 0x00, 0x01]);

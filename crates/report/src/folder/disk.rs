@@ -1,5 +1,4 @@
-//! Files that are there in full or not at all: written beside their place, brought to the disk,
-//! then renamed.
+//! Atomic files: written under a temporary name, synced to disk, then renamed.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -9,56 +8,55 @@ use std::path::{Path, PathBuf};
 use super::error::Error;
 use crate::reading;
 
-/// How files are made. Tests put a full disk in its place.
+/// How files are created. Tests replace it by a full disk.
 pub(super) type Create = fn(&Path) -> io::Result<File>;
 
-/// The ending of what is not finished.
+/// Extension of unfinished files.
 const PARTIAL: &str = ".partial";
 
-/// Where `path` is written before it is renamed: each time another place, since several programs,
-/// on several machines, may write the same file at once.
+/// A unique temporary name for `path`, since several programs on several machines may write the
+/// same file at once.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let own = RandomState::new().hash_one(0);
     path.with_file_name(format!(".{name}.{own:016x}{PARTIAL}"))
 }
 
-/// Whether the name is of something that was never finished.
+/// Whether the name belongs to an unfinished file.
 pub(super) fn is_partial(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(PARTIAL)
 }
 
-/// Whether the name is of something in the directory itself, and not of ours for what is
-/// unfinished.
+/// Whether the name stays in its directory and is not a temporary name.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-/// Puts a file in its place, in full or not at all.
+/// Writes a file atomically.
 pub(super) fn replace(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     let partial = beside(path);
     let written = write(&partial, bytes, create)
         .and_then(|()| fs::rename(&partial, path).map_err(Error::write(path)))
         .and_then(|()| sync_parent(path));
     if written.is_err() {
-        // It may be what filled the disk; what went wrong is said already.
+        // The remains may fill the disk; the first error is reported.
         drop(fs::remove_file(&partial));
     }
     written
 }
 
-/// Puts a file in its place, in full, unless there is one. Returns whether it did.
+/// Writes a file atomically unless it exists. Returns whether it did.
 pub(super) fn publish(path: &Path, bytes: &[u8], create: Create) -> Result<bool, Error> {
     let partial = beside(path);
     let published = write(&partial, bytes, create).and_then(|()| {
         match fs::hard_link(&partial, path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            // A file system without second names: whoever comes last has the place.
+            // Without hard links, the last writer wins.
             Err(_) => fs::rename(&partial, path).map(|()| true).map_err(Error::write(path)),
         }
     });
-    // Its first name is of no use, or gone.
+    // The temporary name is no longer needed, or gone.
     drop(fs::remove_file(&partial));
     if matches!(published, Ok(true)) {
         sync_parent(path)?;
@@ -66,7 +64,7 @@ pub(super) fn publish(path: &Path, bytes: &[u8], create: Create) -> Result<bool,
     published
 }
 
-/// Writes a file and brings it to the disk.
+/// Writes a file and syncs it to disk.
 pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     let attempt = || {
         let mut file = create(path)?;
@@ -76,8 +74,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Err
     attempt().map_err(Error::write(path))
 }
 
-/// Gives a file that is on the disk a second name, or a copy of it, `bytes`, if the file system has
-/// no such names.
+/// Hard-links a file, or writes a copy of it (`bytes`) if the file system has no hard links.
 pub(super) fn link(file: &Path, name: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     match fs::hard_link(file, name) {
         Ok(()) => Ok(()),
@@ -85,14 +82,14 @@ pub(super) fn link(file: &Path, name: &Path, bytes: &[u8], create: Create) -> Re
     }
 }
 
-/// Brings the names in the directory of `path` to the disk.
+/// Syncs the directory of `path` to disk.
 pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
     path.parent().map_or(Ok(()), sync)
 }
 
-/// Brings the names in a directory to the disk.
+/// Syncs a directory to disk.
 pub(super) fn sync(directory: &Path) -> Result<(), Error> {
-    // Other systems do not open directories.
+    // Other systems cannot open directories.
     if cfg!(unix) {
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
@@ -101,7 +98,7 @@ pub(super) fn sync(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what was never finished from a directory.
+/// Removes unfinished files from a directory.
 pub(super) fn clear(directory: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(directory).map_err(Error::read(directory))? {
         let entry = entry.map_err(Error::read(directory))?;
@@ -120,7 +117,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_file(path).map_err(Error::read(path))
 }
 
-/// Reads a table that has so many bytes.
+/// Reads a table of a known length.
 pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
     let found = fs::metadata(path).map_err(Error::read(path))?;
     if found.len() != bytes {
@@ -130,12 +127,10 @@ pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
     reading::bytes(path, bytes).map_err(Error::read(path))
 }
 
-/// The most bytes of a text: a manifest of the 100,000 runs that a scenario may have has some 50
-/// MB.
+/// Limit of bytes in a text: the manifest of 100,000 runs, the most of a scenario, has about 50 MB.
 const LONGEST: u64 = 128 << 20;
 
-/// Reads a text, if it is a file: a pipe or a device in its place would be waited for, or never
-/// end.
+/// Reads a text from a regular file; a pipe or a device might block or never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() {

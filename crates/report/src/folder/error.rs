@@ -1,83 +1,83 @@
-//! What can go wrong with a folder of results, and what to do then.
+//! Errors of results folders, with hints.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
-/// Why a folder could not be made, read or written. The text names the file, says what is wrong
-/// and, after `hint:`, what would work.
+/// A folder could not be created, read or written. The text names the file, the problem and, after
+/// `hint:`, the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file is not what was written: cut off or changed.
+    /// A file was truncated or changed.
     Broken {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What is wrong.
+        /// Problem.
         what: String,
     },
-    /// The folder holds results of something else.
+    /// The folder holds results of another study.
     Differs {
-        /// The folder.
+        /// Folder.
         path: PathBuf,
-        /// What differs.
+        /// Difference.
         what: String,
     },
-    /// A new folder was asked for, but something is there.
+    /// The path for a new folder is occupied.
     Exists {
-        /// The place.
+        /// Path.
         path: PathBuf,
-        /// What is there.
+        /// Existing content.
         found: Found,
     },
-    /// The list of runs cannot be stored.
+    /// A run id is invalid.
     Id {
-        /// The id.
+        /// Run id.
         id: String,
-        /// What is wrong with it.
+        /// Problem.
         what: &'static str,
     },
-    /// A later version of the program wrote it.
+    /// A later version of the program wrote the file.
     Newer {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Its format.
+        /// Format of the file.
         format: u32,
     },
-    /// There are no results.
+    /// The folder holds no results.
     NoResults {
-        /// The folder.
+        /// Folder.
         path: PathBuf,
     },
     /// A file could not be read.
     Read {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// A run has no complete record.
     Unfinished {
-        /// The folder.
+        /// Folder.
         path: PathBuf,
-        /// The run's id.
+        /// Run id.
         id: String,
     },
     /// A file could not be written.
     Write {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// What is where a new folder should be.
+/// Content at the path of a new folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A file.
     File,
-    /// Something else than results.
+    /// Other files.
     Other,
     /// Results.
     Results,
@@ -98,43 +98,43 @@ impl Error {
         Self::Broken { path: path.to_owned(), what: what.to_string() }
     }
 
-    /// What would work.
+    /// Hint.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Broken { path, .. } if path.ends_with(super::MANIFEST) => {
-                "nothing says what the runs beside it are; run again with another --out"
+                "without it, the runs in the folder have no description; run again with another --out"
             }
             Self::Broken { .. } => {
-                "it was cut off or changed after it was written; remove its run's folder, and --resume runs it again"
+                "it was truncated or changed after it was written; remove the run's folder, and --resume repeats the run"
             }
             Self::Differs { .. } => {
-                "give a new folder with --out, or repeat what the folder was begun with"
+                "use a new folder with --out, or the scenario and program that began this one"
             }
             Self::Exists { found: Found::Results, .. } => {
-                "go on with its missing runs with --resume, or give another folder with --out"
+                "run its missing runs with --resume, or use another folder with --out"
             }
-            Self::Exists { .. } => "give another folder with --out",
+            Self::Exists { .. } => "use another folder with --out",
             Self::Id { .. } => return None,
             Self::Newer { .. } => "read it with the version that wrote it, named in manifest.json",
-            Self::NoResults { .. } => "a folder of results has a manifest.json",
-            Self::Unfinished { .. } => "--resume runs what is missing",
+            Self::NoResults { .. } => "a results folder has a manifest.json",
+            Self::Unfinished { .. } => "--resume runs the missing runs",
             Self::Read { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => "check the path",
                 io::ErrorKind::PermissionDenied => "check the permissions of the file",
                 _ => return None,
             },
-            // What is made before the first run.
+            // Files created before the first run.
             Self::Write { path, .. } if path.ends_with(super::RUNS) => {
-                "nothing has run; give another folder with --out"
+                "no run has started; use another folder with --out"
             }
             Self::Write { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    "give another folder with --out"
+                    "use another folder with --out"
                 }
                 io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => {
-                    "the runs that are finished are kept; make room, then go on with --resume"
+                    "finished runs are kept; free disk space, then continue with --resume"
                 }
-                _ => "the runs that are finished are kept; go on with --resume",
+                _ => "finished runs are kept; continue with --resume",
             },
         })
     }
@@ -145,12 +145,12 @@ impl fmt::Display for Error {
         match self {
             Self::Broken { path, what } => write!(f, "{} is damaged: {what}", path.display())?,
             Self::Differs { path, what } => {
-                write!(f, "{} holds results of something else: {what}", path.display())?;
+                write!(f, "{} holds results of another study: {what}", path.display())?;
             }
             Self::Exists { path, found } => {
                 let what = match found {
                     Found::File => "is a file",
-                    Found::Other => "is not empty, and what it holds are not results",
+                    Found::Other => "is not empty and holds no results",
                     Found::Results => "already holds results",
                 };
                 write!(f, "{} {what}", path.display())?;

@@ -1,16 +1,16 @@
 //! A folder of results on disk.
 //!
 //! ```text
-//! manifest.json          what was asked, and by what program
+//! manifest.json          the study, and the program that ran it
 //! runs/ID/run.json       one run: how it ended, counters, queues, links
 //! runs/ID/*.parquet      its flows, probes and series
 //! summary.json, .csv     all runs side by side
 //! report.html            the page
-//! log.jsonl              what happened when: nothing else in the folder depends on the clock
+//! log.jsonl              events with wall-clock times, which no other file has
 //! ```
 //!
-//! Whatever has its name is complete: a run's directory and every other file are written beside
-//! their place and renamed. A run that was cut off leaves nothing that could be taken for a result.
+//! Every file under its final name is complete: a run's directory and every other file are written
+//! under a temporary name and renamed. An interrupted run leaves nothing that looks like a result.
 
 mod disk;
 mod error;
@@ -35,26 +35,25 @@ use crate::export::csv;
 use tidegate_results::record::Record;
 use tidegate_results::summary::Summary;
 
-/// The format of the files. It changes when a reader of the old one would misunderstand the new
-/// one.
+/// Format of the files. It changes when an old reader would misunderstand new files.
 pub const FORMAT: u32 = 1;
 
 const MANIFEST: &str = "manifest.json";
 const RUNS: &str = "runs";
 
-/// A folder of results.
+/// A results folder.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Folders of one command share it: it names every run.
+    /// Shared by the folders of one command, since it lists every run.
     manifest: Arc<Manifest>,
-    /// The runs, each with the number of its point.
+    /// Point number of each run.
     points: Arc<BTreeMap<String, u32>>,
     create: disk::Create,
 }
 
 impl Folder {
-    /// Makes a new folder. Nothing may be at its place, or an empty directory.
+    /// Creates a new folder. The path must be free or an empty directory.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let folder = Self::begin(path, manifest)?;
         disk::clear(path)?;
@@ -76,8 +75,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a folder to go on with the runs that it lacks. It must have been begun with the same
-    /// scenario by the same program.
+    /// Opens a folder to resume its missing runs. The same program must have created it with the
+    /// same scenario.
     pub fn resume(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let folder = Self::open(path)?;
         if let Some(what) = folder.manifest.difference(manifest) {
@@ -90,9 +89,9 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a folder that several programs may fill at once: one that is not there is begun, and
-    /// one that is must have been begun with the same scenario by the same program. Nothing
-    /// unfinished is removed, since it may belong to another.
+    /// Opens a folder that several programs may fill at once. Creates it if it is missing;
+    /// otherwise the same program must have created it with the same scenario. Unfinished files
+    /// stay, since they may belong to another program.
     pub fn join(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let begun = match Self::open(path) {
             Err(Error::NoResults { .. }) => Self::begin(path, manifest),
@@ -137,20 +136,20 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds.
+    /// Manifest of the folder.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// The ids of runs with a complete record, in the order of the sweep.
     pub fn finished(&self) -> Vec<String> {
-        // A shard has few of the runs of its manifest: its directory is listed, instead of looking
-        // for each.
+        // A shard has few of the runs of its manifest, so it is faster to list its directory than
+        // to check each run.
         let present = self.present().unwrap_or_default();
         let present: BTreeSet<String> = present.into_iter().collect();
         let runs = self.manifest.runs.iter().map(|run| &run.id);
@@ -158,22 +157,20 @@ impl Folder {
         runs.filter(is_finished).cloned().collect()
     }
 
-    /// Whether a run has a complete record: all its files are there, as long as they were written.
-    /// A run that has none at all is [`Error::Unfinished`].
+    /// Checks that a run has a complete record: all files exist with their recorded length. A run
+    /// without a record is [`Error::Unfinished`].
     pub fn check(&self, id: &str) -> Result<(), Error> {
         run::check(&self.place(id)?)
     }
 
-    /// Writes a run's record, in the place of the one that is there, if there is one. Runs may be
-    /// written from several threads at once.
+    /// Writes a run's record and replaces an existing one. Several threads may write runs at once.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
         let (place, point) = self.known(&record.run.id)?;
         run::write(&place, record, point, self.create)
     }
 
-    /// Takes runs over from other folders, as they are, if they are whole and unchanged since they
-    /// were written. Where the file system can, both folders have the same files then, which takes
-    /// no room.
+    /// Takes runs over from other folders if they are complete and unchanged. If the file system
+    /// supports hard links, both folders share the files, which takes no space.
     pub fn adopt<'a>(&self, runs: impl Iterator<Item = (&'a Self, &'a str)>) -> Result<(), Error> {
         for (from, id) in runs {
             run::copy(&from.place(id)?, &self.known(id)?.0, self.create)?;
@@ -181,7 +178,7 @@ impl Folder {
         disk::sync(&self.path.join(RUNS))
     }
 
-    /// The ids of all runs that have a directory here, complete or not, in no particular order.
+    /// The ids of all runs with a directory, complete or not, in no particular order.
     pub fn present(&self) -> Result<Vec<String>, Error> {
         let runs = self.path.join(RUNS);
         let mut found = Vec::new();
@@ -195,7 +192,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// Checks that a run is complete and that all bytes of its files are those that were written.
+    /// Checks that a run is complete and all its files are unchanged.
     pub fn verify(&self, id: &str) -> Result<(), Error> {
         run::verify(&self.place(id)?)
     }
@@ -205,9 +202,8 @@ impl Folder {
         run::is_copy(&self.place(id)?, &other.place(id)?)
     }
 
-    /// Opens other folders, which must have been begun with the same scenario by the same program.
-    /// They share this folder's manifest: there may be a thousand of them, with ten thousand runs
-    /// in each.
+    /// Opens other folders, created with the same scenario by the same program. They share this
+    /// folder's manifest: there may be a thousand folders with ten thousand runs each.
     pub fn open_alike(&self, others: &[PathBuf]) -> Result<Vec<Self>, Error> {
         let file = self.path.join(MANIFEST);
         let own = disk::read(&file)?;
@@ -243,7 +239,7 @@ impl Folder {
         self.write_file("summary.csv", csv::summary(summary).as_bytes())
     }
 
-    /// Writes any other file of the folder, in full or not at all.
+    /// Writes any other file of the folder atomically.
     pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         disk::replace(&self.path.join(name), bytes, self.create)
     }
@@ -282,7 +278,7 @@ impl Folder {
         }
     }
 
-    /// The directory of a run that has one.
+    /// The directory of a run, which must exist.
     fn place(&self, id: &str) -> Result<PathBuf, Error> {
         let (place, _) = self.known(id)?;
         if place.is_dir() {
@@ -327,7 +323,7 @@ fn refuse_occupied(path: &Path) -> Result<(), Error> {
         if name == MANIFEST {
             return exists(Found::Results);
         }
-        // What is left of a folder whose manifest was never written.
+        // Remains of a folder whose manifest was never written.
         let remains = name == RUNS
             && fs::read_dir(path.join(RUNS)).is_ok_and(|mut runs| runs.next().is_none());
         occupied |= !remains && !disk::is_partial(&name.to_string_lossy());
@@ -335,7 +331,7 @@ fn refuse_occupied(path: &Path) -> Result<(), Error> {
     if occupied { exists(Found::Other) } else { Ok(()) }
 }
 
-/// That this program knows the format of a file.
+/// Checks that this program knows the format of a file.
 fn check_format(path: &Path, text: &[u8]) -> Result<(), Error> {
     #[derive(Deserialize)]
     struct Format {

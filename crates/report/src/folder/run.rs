@@ -1,6 +1,6 @@
-//! The directory of one run: `run.json` and the tables. It is written beside its place and renamed
-//! when it is complete; `run.json` says how long each table is and what it sums to, so that a copy
-//! that was cut off is noticed before anything is made of it.
+//! The directory of one run: `run.json` and the tables. It is written under a temporary name and
+//! renamed when complete. `run.json` holds the length and checksum of each table, so that a
+//! truncated copy is detected before use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,7 @@ const PROBES: &str = "probes.parquet";
 const SERIES: &str = "series.parquet";
 const TRACE: &str = "trace.parquet";
 
-/// `run.json` as it is written.
+/// Content of `run.json`.
 #[derive(Serialize)]
 struct Written<'a> {
     format: u32,
@@ -31,13 +31,13 @@ struct Written<'a> {
     record: &'a Record,
 }
 
-/// What `run.json` says of the tables.
+/// The list of tables in `run.json`.
 #[derive(Deserialize)]
 struct Files {
     files: BTreeMap<String, Sum>,
 }
 
-/// How long a file is and what its bytes sum to: XXH64 with seed 0, in hexadecimal.
+/// Length and checksum of a file: XXH64 with seed 0, in hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Sum {
     bytes: u64,
@@ -50,8 +50,7 @@ impl Sum {
     }
 }
 
-/// Writes the record into `directory`, which is there in full afterwards or as it was before.
-/// `point` is the number of its point in the sweep.
+/// Writes the record into `directory` atomically. `point` is the number of its point in the sweep.
 pub(super) fn write(
     directory: &Path,
     record: &Record,
@@ -63,7 +62,7 @@ pub(super) fn write(
         fill(&partial, record, point, create).and_then(|()| exchange(&partial, directory));
     let written = written.and_then(|()| disk::sync_parent(directory));
     if written.is_err() {
-        // It may be what filled the disk; what went wrong is said already.
+        // The remains may fill the disk; the first error is reported.
         drop(fs::remove_dir_all(&partial));
     }
     written
@@ -95,9 +94,8 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
     disk::sync(partial)
 }
 
-/// Puts a run's directory in another place too. What is taken over is held against its sums. Files
-/// that were written once are never changed, so that both places can have the same ones; where they
-/// cannot, they are copied.
+/// Copies a run's directory and verifies its checksums. Files never change once written, so both
+/// places can share them through hard links; if that is impossible, they are copied.
 pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> {
     let partial = disk::beside(to);
     let fill = || {
@@ -116,12 +114,12 @@ pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> 
     copied
 }
 
-/// Whether two directories have the same run: `run.json` has the sums of all other files.
+/// Whether two directories have the same run: `run.json` holds the checksums of all other files.
 pub(super) fn same(one: &Path, other: &Path) -> Result<bool, Error> {
     Ok(header(one)?.0 == header(other)?.0)
 }
 
-/// Checks that every file of a run has the bytes that were written.
+/// Checks that every file of a run is unchanged.
 pub(super) fn verify(directory: &Path) -> Result<(), Error> {
     for (name, sum) in header(directory)?.1 {
         summed(directory, &name, &sum)?;
@@ -143,7 +141,7 @@ pub(super) fn is_copy(one: &Path, other: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The bytes of a file of a run, if they are those that were written.
+/// The bytes of a file of a run, if unchanged.
 fn summed(directory: &Path, name: &str, sum: &Sum) -> Result<Vec<u8>, Error> {
     let path = directory.join(name);
     let bytes = disk::read_table(&path, sum.bytes)?;
@@ -154,7 +152,7 @@ fn summed(directory: &Path, name: &str, sum: &Sum) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Puts the new directory in the place of the old one, if there is one.
+/// Replaces an existing directory by the new one.
 fn exchange(new: &Path, place: &Path) -> Result<(), Error> {
     let is_taken = |error: &io::Error| {
         use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
@@ -174,7 +172,7 @@ fn exchange(new: &Path, place: &Path) -> Result<(), Error> {
     fs::remove_dir_all(&old).map_err(Error::write(&old))
 }
 
-/// Whether all files of the run are there, as long as they were when they were written.
+/// Checks that all files of the run exist with their recorded length.
 pub(super) fn check(directory: &Path) -> Result<(), Error> {
     let (_, files) = header(directory)?;
     for (name, sum) in files {
@@ -188,14 +186,14 @@ pub(super) fn check(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The text of `run.json` and what it says of the tables.
+/// The text of `run.json` and its list of tables.
 fn header(directory: &Path) -> Result<(Vec<u8>, BTreeMap<String, Sum>), Error> {
     let path = directory.join(RUN);
     let text = disk::read(&path)?;
     check_format(&path, &text)?;
     let Files { files, .. } =
         serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
-    // Who made the folder may be anybody: no name leads elsewhere.
+    // The folder may come from an untrusted source: no name may lead out of it.
     match files.keys().find(|name| !disk::is_plain(name)) {
         Some(name) => Err(Error::broken(&path, format!("{name:?} is no name of a file"))),
         None => Ok((text, files)),
@@ -218,8 +216,7 @@ pub(super) fn read(directory: &Path) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// Refuses times that are negative numbers, written as if they had no sign: no run takes half of
-/// all times.
+/// Refuses negative times written as unsigned numbers: no run is longer than half of the range.
 fn check_times(record: &Record) -> Result<(), String> {
     let is_negative = |time: u64| time > i64::MAX.cast_unsigned();
     if is_negative(record.run.ended_at_ps) {

@@ -63,7 +63,7 @@ fn folder(name: &str) -> Folder {
     Folder::create(&path, &manifest).unwrap()
 }
 
-/// A disk on which there is no room left for a file of this name. The kernel's own.
+/// A disk that is full for a file of this name: the kernel's `/dev/full`.
 fn full(path: &Path, name: &str) -> io::Result<File> {
     if path.file_name().is_some_and(|found| found == name) {
         File::options().write(true).open("/dev/full")
@@ -73,7 +73,7 @@ fn full(path: &Path, name: &str) -> io::Result<File> {
 }
 
 #[test]
-fn folders_of_files_make_no_difference() {
+fn directories_of_files_are_ignored() {
     use crate::manifest::without_places;
     for (line, expected) in [
         ("a = [\"file:/x/y/a.cdf\", \"5KB\"]", "a = [\"file:a.cdf\", \"5KB\"]"),
@@ -86,7 +86,7 @@ fn folders_of_files_make_no_difference() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_named_and_loses_nothing() {
+fn a_full_disk_is_reported_and_loses_nothing() {
     let good = folder("full");
     good.write(&record("done")).unwrap();
     let files: [(&str, disk::Create); 4] = [
@@ -102,8 +102,12 @@ fn a_full_disk_is_named_and_loses_nothing() {
             let begin = format!("cannot write {}/runs/.{id}.", full.path().display());
             let end = format!(".partial/{name}: No space left on device");
             assert!(error.starts_with(&begin) && error.contains(&end), "{error}");
-            assert!(error.contains("finished are kept; make room, then go on with --resume"));
-            // Nothing is left that takes room or could be taken for a run.
+            assert!(
+                error.contains(
+                    "finished runs are kept; free disk space, then continue with --resume"
+                )
+            );
+            // Nothing remains that takes space or looks like a run.
             let left: Vec<_> = fs::read_dir(full.path().join(RUNS)).unwrap().collect();
             assert_eq!(left.len(), 1, "{left:?}");
             assert_eq!(full.read("done").unwrap(), record("done"));
@@ -132,7 +136,7 @@ fn several_programs_may_fill_one_folder() {
     let begun = folder("joined");
     let path = begun.path().to_owned();
     let joined = Folder::join(&path, begun.manifest()).unwrap();
-    // What another program is about to write stays.
+    // Temporary files of another program stay.
     let unfinished = path.join(RUNS).join(".next.0123.partial");
     fs::create_dir(&unfinished).unwrap();
     begun.write(&record("done")).unwrap();
@@ -140,7 +144,7 @@ fn several_programs_may_fill_one_folder() {
     Folder::join(&path, begun.manifest()).unwrap();
     assert!(unfinished.is_dir());
     assert_eq!(joined.finished(), ["done"]);
-    // Both write the same run at the same time, again and again.
+    // Both write the same run at the same time, repeatedly.
     std::thread::scope(|scope| {
         for folder in [&begun, &joined] {
             scope.spawn(|| (0..20).for_each(|_| folder.write(&record("next")).unwrap()));
@@ -152,8 +156,8 @@ fn several_programs_may_fill_one_folder() {
     assert!(error.contains("the program's build is"), "{error}");
     let live = Manifest { by: "--on live".to_owned(), ..begun.manifest().clone() };
     let error = Folder::resume(&path, &live).unwrap_err().to_string();
-    assert!(error.contains("what runs it is \"\" there"), "{error}");
-    // One that is not there is begun.
+    assert!(error.contains("the runner is \"\" there"), "{error}");
+    // A missing folder is created.
     let fresh = path.join("fresh");
     let fresh = Folder::join(&fresh, begun.manifest()).unwrap();
     fresh.adopt([(&begun, "done"), (&joined, "next")].into_iter()).unwrap();
@@ -166,9 +170,9 @@ fn several_programs_may_fill_one_folder() {
     fs::remove_dir_all(&path).unwrap();
 }
 
-/// Two programs that begin at the same moment: the second finds the first one's.
+/// Two programs start at the same moment: the second finds the first one's manifest.
 #[test]
-fn a_manifest_takes_the_place_of_no_other() {
+fn a_manifest_never_replaces_another() {
     let begun = folder("begun");
     let path = begun.path().to_owned();
     let file = path.join(MANIFEST);
@@ -178,10 +182,10 @@ fn a_manifest_takes_the_place_of_no_other() {
     fs::remove_dir_all(&path).unwrap();
 }
 
-/// Who made a folder may be anybody.
+/// A folder may come from an untrusted source.
 #[test]
 #[cfg(unix)]
-fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
+fn names_never_leave_the_folder_and_pipes_do_not_block() {
     let begun = folder("foreign");
     let path = begun.path().to_owned();
     begun.write(&record("done")).unwrap();
@@ -193,7 +197,7 @@ fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
     let fresh = Folder::create(&path.join("fresh"), begun.manifest()).unwrap();
     assert!(fresh.adopt([(&begun, "done")].into_iter()).is_err());
     assert!(!path.join("escaped").exists());
-    // A device never ends, and a pipe has nobody who writes.
+    // A device never ends, and a pipe has no writer.
     fs::remove_file(&run).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &run).unwrap();
     let error = begun.check("done").unwrap_err().to_string();
@@ -202,7 +206,7 @@ fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
 }
 
 #[test]
-fn a_manifest_larger_than_any_is_not_read() {
+fn an_oversized_manifest_is_refused() {
     let folder = folder("large");
     let manifest = folder.path.join(MANIFEST);
     File::options().write(true).open(&manifest).and_then(|file| file.set_len(3 << 30)).unwrap();
@@ -212,7 +216,7 @@ fn a_manifest_larger_than_any_is_not_read() {
 }
 
 #[test]
-fn a_time_below_zero_names_its_file_column_and_row() {
+fn a_negative_time_is_reported_with_file_column_and_row() {
     let folder = folder("negative");
     let mut record = record("done");
     record.flows = vec![flow(1), flow((-5_i64).cast_unsigned())];
@@ -222,14 +226,14 @@ fn a_time_below_zero_names_its_file_column_and_row() {
         error.contains("done/flows.parquet is damaged: column fct_ps, row 2: a negative value"),
         "{error}"
     );
-    // A run that took all of time has such times.
+    // A run over the whole range has such times.
     record.run.ended_at_ps = u64::MAX;
     folder.write(&record).unwrap();
     assert_eq!(folder.read("done").unwrap().flows, record.flows);
     fs::remove_dir_all(&folder.path).unwrap();
 }
 
-/// A flow that took so long.
+/// A flow with this completion time.
 fn flow(fct_ps: u64) -> Flow {
     Flow {
         number: 0,

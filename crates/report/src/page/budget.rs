@@ -1,25 +1,25 @@
-//! How much fits into a page that stays below 5 MB.
+//! Limits that keep a page below 5 MB.
 
 use super::section::Panel;
 
-/// Lines that a chart shows; of more, none could be distinguished from another.
+/// Lines in a chart; more could not be told apart.
 pub(super) const CURVES: usize = 48;
-/// Rows of a table.
+/// Rows in a table.
 pub(super) const ROWS: usize = 300;
-/// Commands beside a chart.
+/// Commands below a chart.
 pub(super) const COMMANDS: usize = 150;
 
-/// What a section may draw.
+/// Drawing limits of a section.
 pub(super) struct Room {
-    /// Points of a line.
+    /// Points per line.
     pub(super) points: usize,
-    /// How many of the first values of the sweep are left out: the last are the busiest.
+    /// Number of leading swept values to leave out; the last values are the busiest.
     pub(super) left_out: usize,
 }
 
 impl Room {
-    /// Shares points among the lines of all stops: first the lines get shorter, then stops are left
-    /// out.
+    /// Divides the budget among the lines of all swept values: lines get fewer points first, then
+    /// values are left out.
     pub(super) fn new(
         budget: usize,
         stops: usize,
@@ -33,11 +33,11 @@ impl Room {
         Self { points, left_out: stops.saturating_sub(shown) }
     }
 
-    /// Says below the charts what is left out.
+    /// Adds notes about omitted values to the charts.
     pub(super) fn note_omissions(&self, panels: &mut [Panel]) {
         if self.left_out > 0 {
             let note = format!(
-                "The first {} values of the sweep are not shown, to keep the page small.",
+                "To keep the page small, the first {} values of the sweep are not shown.",
                 self.left_out
             );
             for panel in panels {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_get_shorter_before_stops_are_left_out() {
+    fn lines_get_fewer_points_before_values_are_left_out() {
         for (stops, lines, points, left_out) in [
             (1, 7, 200, 0),
             (5, 56, 200, 0),

@@ -1,4 +1,4 @@
-//! The charts as JSON for the page's script.
+//! Charts as JSON for the page's script.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Panel;
 use super::budget::COMMANDS;
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
 
-/// The data of a page, safe inside a script element.
+/// The data of a page, escaped for a script element.
 pub(crate) fn embedded<'a>(
     title: &str,
     sweeps: &[&str],
@@ -31,7 +31,7 @@ pub(crate) fn embedded<'a>(
     data.to_string().replace('<', "\\u003c")
 }
 
-/// Each command once: charts share most of theirs.
+/// Deduplicated commands, since charts share most of them.
 #[derive(Default)]
 struct Commands {
     list: Vec<String>,
@@ -74,7 +74,7 @@ fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
     value
 }
 
-/// The x of all lines, if they have the same.
+/// The x values of all lines, if they are equal.
 fn shared_x(chart: &Chart) -> Option<Vec<f64>> {
     let of = |line: &Line| line.marks.iter().map(|mark| rounded(mark.x)).collect::<Vec<f64>>();
     let first = of(chart.lines.first()?);
@@ -102,7 +102,7 @@ fn line_value(line: &Line, own_x: bool) -> Value {
     value
 }
 
-/// The nearest number with six digits: enough for any chart, and short in a file.
+/// The value rounded to six digits: enough for any chart, and short in a file.
 fn rounded(value: f64) -> f64 {
     if !value.is_finite() {
         return f64::NAN;
@@ -110,8 +110,8 @@ fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the
-    // last division.
+    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact; only the last division
+    // rounds.
     let places = 5 - value.abs().log10().floor() as i32;
     let power = 10_f64.powi(places.abs());
     match places {
@@ -121,7 +121,7 @@ fn rounded(value: f64) -> f64 {
     }
 }
 
-/// A number in few characters; `null` if it is not one.
+/// A short JSON number; `null` for NaN.
 fn number(value: f64) -> Value {
     let value = rounded(value);
     if value.fract() == 0.0 && value.abs() < 1e15 { json!(value as i64) } else { json!(value) }

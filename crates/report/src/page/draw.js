@@ -2,7 +2,7 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 const HUES = 8;
-// Shapes of points and dashes of lines, in the order of colours: as in plot/palette.rs.
+// Shapes of points and dashes of lines, in the order of colours, as in plot/palette.rs.
 const SHAPES = [
   null,
   [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
@@ -13,9 +13,9 @@ const SHAPES = [
   [[-1.2, 0], [0.8, -1.1], [0.8, 1.1]],
   [[1.2, 0], [-0.8, -1.1], [-0.8, 1.1]],
 ];
-// The dashes of lines that come from a publication.
+// Dashes of published lines.
 const PUBLISHED = '1.5 3';
-// The dashes of a line: those that may lie on each other differ.
+// The dashes of a line: lines that may overlap differ.
 function dashesOf(line, kind) {
   if (line.published) return PUBLISHED;
   return kind === 'cdf' || kind === 'curves' ? DASHES[line.hue % HUES] : '';
@@ -44,11 +44,11 @@ function fitted(text, room, { size = 12, unit = '' } = {}) {
   return `${kept.trimEnd()}…${unit}`;
 }
 
-// The lines as they are to be drawn: hidden ones left out, a distribution's tail turned over.
+// The lines to draw: without hidden ones, and with a distribution inverted for its tail.
 function shownLines(view) {
   const lines = view.chart.lines.filter(line => !view.hidden.has(line.name));
   if (!view.tail) return lines;
-  // The last point has nothing above it and no place on a log axis.
+  // The last point has no share above it and no position on a log axis.
   return lines.map(line => ({ ...line, y: line.y.map(y => (y === null ? null : 1 - y)) }));
 }
 
@@ -63,7 +63,7 @@ function valueScale(view, lines, about) {
   const drawn = lines.flatMap(line => line.y).filter(y => y !== null && (!log || y > 0));
   const least = drawn.reduce((a, b) => Math.min(a, b), Infinity);
   const most = drawn.reduce((a, b) => Math.max(a, b), -Infinity);
-  // An interval much longer than the data is cut, and one below zero where nothing can be.
+  // Intervals much longer than the data are cut, and so are intervals below zero if values cannot be negative.
   const floor = log ? least / 4 : least >= 0 ? 0 : -Infinity;
   const ceiling = most > 0 ? 1.6 * most : Infinity;
   const all = function* () {
@@ -85,7 +85,7 @@ function alongScale(view, lines, about) {
   if (chart.x.names) return nameScale(chart.x);
   const all = function* () {
     for (const line of lines) {
-      // What cannot be drawn does not make the axis longer.
+      // Values that cannot be drawn do not extend the axis.
       for (let n = 0; n < line.x.length; n++) if (line.y[n] !== null) yield line.x[n];
     }
   };
@@ -97,7 +97,7 @@ function alongScale(view, lines, about) {
   return (chart.x.log ? logScale : linearScale)(chart.x, low, high, about);
 }
 
-// Draws the chart again and remembers where everything is.
+// Redraws the chart and stores the positions of its parts.
 function draw(view) {
   const { chart, svg } = view;
   const side = Boolean(chart.x.names);
@@ -141,7 +141,7 @@ function draw(view) {
   view.figure.dataset.drawn = data.querySelectorAll('path, circle, rect').length;
 }
 
-// How far lines are moved apart, so that points and intervals at the same place can be distinguished.
+// Offset between lines, so that points and intervals at the same position can be told apart.
 function apartOf(view, lines) {
   if (view.chart.kind !== 'curves') return 0;
   const intervals = lines.some(line => line.low?.some((low, n) => low < line.high[n]));
@@ -200,7 +200,7 @@ function drawLine(view, line, place) {
   if (kind !== 'bars' && kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: pathOf(view, line) });
     path.setAttribute('stroke-dasharray', dashesOf(line, kind));
-    // A colour that comes again is distinguished by its width.
+    // A repeated colour has another line width.
     if (line.hue >= HUES) path.style.strokeWidth = 1.6 + Math.floor(line.hue / HUES);
     group.append(path);
   }
@@ -213,11 +213,11 @@ function drawLine(view, line, place) {
   return group;
 }
 
-// Where a point is on the screen.
+// Position of a point on the screen.
 function placeOf(view, line, x, y) {
   if (y === null) return [NaN, NaN];
   if (view.side) return [view.across(y), view.down(x)];
-  // What is not positive has no place on a log axis, but its share is where the curve begins.
+  // Values that are not positive have no position on a log axis; their share is the start of the curve.
   const at = view.chart.kind === 'cdf' && view.h.log && x <= 0 ? view.h.low : x;
   return [view.across(at) + line.aside, view.down(y)];
 }
@@ -245,7 +245,7 @@ function pointAt(x, y, hue, size = 4) {
   return make('path', { d: `M${corners.join('L')}Z`, class: 'point' });
 }
 
-// An interval has a short bar at each end that is there, and an arrow where it goes on beyond the axis.
+// An interval has a short bar at each visible end, and an arrow where it extends beyond the axis.
 function drawIntervals(view, line, group) {
   if (!line.low) return;
   const scale = view.side ? view.h : view.v;

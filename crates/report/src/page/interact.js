@@ -1,6 +1,6 @@
-// Zooming, reading values, and switching lines, by pointer and by keyboard.
+// Zoom, value reading and line switching, by pointer and keyboard.
 
-// Lets the view be zoomed and read.
+// Adds zoom and value reading to a view.
 function animate(view) {
   const { svg } = view;
   let drag = null;
@@ -29,10 +29,10 @@ function animate(view) {
     drag = null;
   });
   svg.addEventListener('pointercancel', () => { drag = null; draw(view); });
-  // A finger that is lifted leaves too, and what it touched is to be read.
+  // Lifting a finger also fires pointerleave, but the touched value must stay visible.
   svg.addEventListener('pointerleave', event => { if (!drag && event.pointerType !== 'touch') forget(view); });
   svg.addEventListener('dblclick', () => reset(view));
-  // The wheel scrolls the page unless the reader is at work in the chart.
+  // The wheel scrolls the page unless the chart has the focus or Ctrl is held.
   svg.addEventListener('wheel', event => {
     if (!event.ctrlKey && !event.metaKey && document.activeElement !== svg) return;
     event.preventDefault();
@@ -50,7 +50,7 @@ function fieldHeight(view) {
   return view.field.bottom - view.field.top;
 }
 
-// A place of the screen as shares of the axes.
+// A screen position as shares of the axes.
 function sharesOf(view, [x, y]) {
   const { field } = view;
   const limit = share => Math.min(1, Math.max(0, share));
@@ -58,7 +58,7 @@ function sharesOf(view, [x, y]) {
   return [limit((x - field.left) / fieldWidth(view)), limit(view.side ? down : 1 - down)];
 }
 
-// The axes that zooming changes, by their names in the data.
+// Sets the zoom of the axes, by their names in the data.
 function setZoom(view, h, v) {
   if (h) view.zoom[view.side ? 'y' : 'x'] = h;
   if (v && !view.side) view.zoom.y = v;
@@ -66,7 +66,7 @@ function setZoom(view, h, v) {
   draw(view);
 }
 
-// An axis from one share of its length to another, unless that is too short to have numbers.
+// The range of an axis between two shares of its length, unless it is too short for labels.
 function part(scale, from, to) {
   const [low, high] = [scale.value(from), scale.value(to)];
   return Math.abs(high - low) > 1e-9 * Math.max(Math.abs(low), Math.abs(high)) ? [low, high] : null;
@@ -130,7 +130,7 @@ function walk(view, step) {
   readAt(view, stops[Math.min(stops.length - 1, Math.max(0, next))]);
 }
 
-// Where there is something to read.
+// Positions with values to read.
 function stopsOf(view) {
   const scale = view.side ? view.v : view.h;
   if (view.chart.kind === 'cdf' || view.chart.kind === 'trace') {
@@ -165,7 +165,7 @@ function nearestStop(view, wanted) {
   return best;
 }
 
-// The place of the nearest of rising numbers.
+// Index of the nearest of rising numbers.
 function indexNear(numbers, wanted) {
   const n = lastNotAbove(numbers, wanted);
   if (n + 1 < numbers.length && (n < 0 || numbers[n + 1] - wanted < wanted - numbers[n])) return n + 1;
@@ -182,7 +182,7 @@ function lastNotAbove(numbers, wanted) {
   return low - 1;
 }
 
-// What each line says at x.
+// The value of each line at x.
 function readings(view, x) {
   const cdf = view.chart.kind === 'cdf';
   const found = [];
@@ -240,7 +240,7 @@ function percent(share) {
   return `${Number(value.toFixed(decimals))} %`;
 }
 
-// Beside the reading line, on the side that has room.
+// Places the box beside the reading line, on the side with space.
 function placeTip(view, place) {
   const scale = view.svg.getBoundingClientRect().width / view.width || 1;
   const { tip } = view;
@@ -261,7 +261,7 @@ function toggle(view, name) {
   afterToggle(view);
 }
 
-// Shows one line only, or all again.
+// Shows only one line, or all again.
 function isolate(view, name) {
   const others = view.chart.lines.map(line => line.name).filter(other => other !== name);
   const alone = !view.hidden.has(name) && others.every(other => view.hidden.has(other));

@@ -1,9 +1,9 @@
-// Numbers with units, and axes. The same rules as format.rs and plot/scale.rs; numbers.json has the cases.
+// Numbers with units, and axes: the page's copy of results/src/format.rs and plot/scale.rs. numbers.json has the test cases of both.
 
-// Steps of a thousand. Seconds go down from one, everything else goes up.
+// Steps of a thousand. Seconds use the prefixes below one, all other units those above.
 const STEPS = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'K'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
 
-// The prefix with which a value of this size is a number from 1 to 999.
+// The prefix that makes a value of this size a number from 1 to 999.
 function prefixOf(unit, size) {
   const steps = unit === 's' ? STEPS.slice(4) : STEPS.slice(0, 5);
   const fits = steps.find(([divisor]) => Math.abs(size) >= divisor * 0.9995) ?? steps.at(-1);
@@ -11,7 +11,7 @@ function prefixOf(unit, size) {
   return { divisor, letter: letter === 'K' && !unit ? 'k' : letter, unit: unit === 'bit/s' ? 'bps' : unit };
 }
 
-// A number with so many decimals; what lies in the middle goes to the even one.
+// A number with this many decimals; ties round to even.
 function fixed(value, decimals) {
   const text = value.toFixed(decimals);
   const isTie = /^50*$/.test(value.toFixed(60).split('.')[1].slice(decimals));
@@ -24,7 +24,7 @@ function grouped(value) {
   return Math.abs(value) < 9999.5 ? text : text.replace(/\B(?=(\d{3})+$)/g, ' ');
 }
 
-// A number in three digits, or whole if it is large.
+// A number in three digits, or whole if it is 1000 or more.
 function threeDigits(value) {
   const size = Math.abs(value);
   if (value === null || !Number.isFinite(value)) return '–';
@@ -34,7 +34,7 @@ function threeDigits(value) {
   return fixed(value, decimals);
 }
 
-// A value with its unit, such as `1.23 ms`; a plain number is written out, such as `12 346`.
+// A value with its unit, such as `1.23 ms`; plain numbers are written out, such as `12 346`.
 function quantity(value, unit) {
   if (value === null || !Number.isFinite(value)) return '–';
   const prefix = prefixOf(unit, unit ? value : 1);
@@ -49,13 +49,13 @@ function withStep(value, step) {
   return String(Number(value.toFixed(decimals)) + 0);
 }
 
-// The next of 1, 2, 5, 10, 20, … that is not below.
+// The smallest of 1, 2, 5, 10, 20, … that is not below `step`.
 function roundStep(step) {
   const decade = 10 ** Math.floor(Math.log10(step));
   return [1, 2, 5, 10].map(times => times * decade).find(round => round >= step * (1 - 1e-9));
 }
 
-// The places of an axis: `place` goes from a value to a share of its length, `value` back.
+// A linear axis: `place` maps a value to a share of its length, `value` maps it back.
 function linearScale(axis, low, high, about) {
   const step = roundStep((high - low) / about);
   const { divisor, letter, unit } = prefixOf(axis.unit, Math.max(Math.abs(low), Math.abs(high)));
@@ -88,7 +88,7 @@ function logScale(axis, low, high, about) {
   } else if (minors.length >= 2) {
     labelled = minors;
   } else {
-    // Zoomed far in: equal steps serve better.
+    // Zoomed far in, a linear axis is easier to read.
     labelled = linearScale(axis, low, high, about).ticks.map(tick => tick.at);
   }
   const label = at => {
@@ -114,7 +114,7 @@ function nameScale(axis) {
   };
 }
 
-// Ends for values that begin at zero, at the data, or exactly at their ends.
+// Ends of an axis that starts at zero, near the data, or exactly at its ends.
 function ends(values, log, begin, about) {
   let low = Infinity, high = -Infinity;
   for (const value of values) {

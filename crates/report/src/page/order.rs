@@ -1,9 +1,9 @@
-//! Names in the order of their numbers: `10us` before `100us`.
+//! Numeric order of names: `10us` before `100us`.
 
 use super::sweep::measure;
 
-/// The places of names in the order in which a reader looks for them. Names that differ in numbers
-/// only are put in the order of these numbers, whatever their units; other names stay as they are.
+/// Indices of names in reading order. Names that differ only in numbers are sorted by these
+/// numbers, across units; other names keep their order.
 pub fn in_numeric_order<S: AsRef<str>>(names: &[S]) -> Vec<usize> {
     let parts: Vec<(String, Vec<f64>)> = names.iter().map(|name| split(name.as_ref())).collect();
     let family = |place: usize| parts.iter().position(|(frame, _)| *frame == parts[place].0);
@@ -18,7 +18,7 @@ pub fn in_numeric_order<S: AsRef<str>>(names: &[S]) -> Vec<usize> {
     places
 }
 
-/// A name with its numbers taken out, and the numbers.
+/// A name without its numbers, and the numbers.
 fn split(name: &str) -> (String, Vec<f64>) {
     let mut frame = String::new();
     let mut numbers = Vec::new();
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_differ_in_numbers_are_in_their_order() {
+    fn names_that_differ_in_numbers_are_sorted() {
         assert_eq!(
             ordered(&["TCN 100us", "TCN 10us", "TCN 1ms"]),
             ["TCN 10us", "TCN 100us", "TCN 1ms"]
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stay_where_they_are() {
+    fn other_names_keep_their_order() {
         assert_eq!(
             ordered(&["per-queue RED", "CoDel", "TCN 100us", "BCC", "TCN 10us"]),
             ["per-queue RED", "CoDel", "TCN 10us", "TCN 100us", "BCC"]

@@ -1,11 +1,11 @@
-// Puts the charts into the page: choices, legends, data and commands.
+// Adds the charts to the page, with choices, legends, data and commands.
 
 const data = JSON.parse(document.getElementById('data').textContent);
-// A fault must be seen, by readers and by tests.
+// Errors must be visible to readers and tests.
 window.addEventListener('error', event => {
   document.body.dataset.error = event.message;
   document.querySelector('main').prepend(
-    html('p', { class: 'warning', role: 'alert' }, `A part of this page could not be drawn: ${event.message}`));
+    html('p', { class: 'warning', role: 'alert' }, `Part of this page could not be drawn: ${event.message}`));
 });
 
 const views = [];
@@ -24,7 +24,7 @@ function button(text, title, action) {
   return element;
 }
 
-// A sample of a line for legends.
+// A line sample for legends.
 function swatch(line, kind) {
   const picture = make('svg', { class: `swatch hue${line.hue % HUES}${line.published ? ' published' : ''}`, width: 26, height: 12, 'aria-hidden': 'true' });
   if (kind === 'bars') picture.append(make('rect', { x: 8, y: 1, width: 10, height: 10, class: 'bar' }));
@@ -37,10 +37,10 @@ function swatch(line, kind) {
   return picture;
 }
 
-// A chart with everything around it.
+// A chart with its controls, legend and notes.
 function viewOf(chart) {
   for (const line of chart.lines) line.x ??= chart.times;
-  const keys = 'Drag or + and − zoom, arrow keys read values, Shift with arrow keys moves, 0 shows all.';
+  const keys = 'Drag or press + and − to zoom, arrow keys to read values, Shift with arrow keys to pan, 0 to reset.';
   const svg = make('svg', {
     tabindex: 0, role: 'img', 'aria-label': `${chart.title}. ${keys}`, class: 'chart',
   });
@@ -57,7 +57,7 @@ function viewOf(chart) {
     for (const line of chart.lines) {
       const entry = html('button', {
         type: 'button', 'aria-pressed': 'true', 'data-name': line.name,
-        title: 'Show or hide; with Shift or a double click show only this',
+        title: 'Show or hide; Shift or double-click shows only this',
       }, swatch(line, chart.kind), line.name);
       entry.addEventListener('click', event => (event.shiftKey ? isolate : toggle)(view, line.name));
       entry.addEventListener('dblclick', () => isolate(view, line.name));
@@ -76,7 +76,7 @@ function viewOf(chart) {
 function toolsOf(view) {
   const { chart } = view;
   const tools = html('div', { class: 'tools' });
-  view.resetButton = button('Show all', 'Undo zooming (double click, or 0)', () => reset(view));
+  view.resetButton = button('Show all', 'Reset zoom (double-click, or 0)', () => reset(view));
   view.resetButton.hidden = true;
   tools.append(view.resetButton);
   const lever = (text, title, key) => {
@@ -89,23 +89,23 @@ function toolsOf(view) {
     element.setAttribute('aria-pressed', String(view[key]));
     tools.append(element);
   };
-  if (chart.kind === 'cdf') lever('Tail', 'The share above, with equal steps for equal ratios', 'tail');
-  else if (chart.lines.some(line => line.y.some(y => y > 0))) lever('Log', 'Equal steps for equal ratios', 'log');
+  if (chart.kind === 'cdf') lever('Tail', 'Show the share above (complementary distribution) on a logarithmic scale', 'tail');
+  else if (chart.lines.some(line => line.y.some(y => y > 0))) lever('Log', 'Logarithmic scale', 'log');
   tools.append(
     button('CSV', 'Save the data of this chart as CSV', () => save(`${chart.id}.csv`, csvOf(chart), 'text/csv')),
     button('JSON', 'Save the data of this chart as JSON', () => save(`${chart.id}.json`, jsonOf(chart), 'application/json')),
-    button('SVG', 'Save the chart as it is shown', () => save(`${chart.id}.svg`, svgOf(view), 'image/svg+xml')),
+    button('SVG', 'Save the chart as displayed', () => save(`${chart.id}.svg`, svgOf(view), 'image/svg+xml')),
   );
   return tools;
 }
 
-// The commands behind a chart.
+// The commands of a chart.
 function originOf(view) {
   const own = view.chart.commands.map(place => data.commands[place]);
   const lines = [];
-  if (data.sweeps.length) lines.push('# everything on this page', ...data.sweeps, '');
-  lines.push(own.length === 1 ? '# this run alone' : `# the ${view.chart.runs} runs of this chart, each alone`, ...own);
-  if (own.length < view.chart.runs) lines.push(`# and ${view.chart.runs - own.length} more, in the results folder`);
+  if (data.sweeps.length) lines.push('# all runs of this page', ...data.sweeps, '');
+  lines.push(own.length === 1 ? '# only this run' : `# the ${view.chart.runs} runs of this chart, one by one`, ...own);
+  if (own.length < view.chart.runs) lines.push(`# ${view.chart.runs - own.length} more are in the results folder`);
   return html('details', { class: 'origin' },
     html('summary', {}, 'Command'), html('pre', { class: 'command', tabindex: 0 }, lines.join('\n')));
 }
@@ -136,7 +136,7 @@ function jsonOf(chart) {
   return JSON.stringify({ ...rest, commands: chart.commands.map(place => data.commands[place]) }, null, 1);
 }
 
-// The drawing by itself: what the style sheet gives is written into it.
+// The drawing as a standalone SVG with inlined styles.
 function svgOf(view) {
   const copy = view.svg.cloneNode(true);
   const kept = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-weight', 'opacity'];
@@ -153,7 +153,7 @@ function svgOf(view) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-// The charts of a section for what is chosen.
+// Shows the charts of a section for the current choices.
 function fill(section, element) {
   const choices = new Map();
   for (const chart of section.charts) {
@@ -173,7 +173,7 @@ function fill(section, element) {
     element.querySelector('.charts').replaceChildren(...shown.map(view => view.figure));
     shown.forEach(afterToggle);
   };
-  // What was swept begins with its last value, where most happens; the rest with its first.
+  // The swept number starts at its last value, the busiest; other choices start at their first.
   const first = data.sections[0]?.charts[0];
   for (const [name, values] of choices) {
     const select = html('select', {}, ...values.map(value => html('option', { value }, value)));
@@ -187,7 +187,7 @@ function fill(section, element) {
   show();
 }
 
-// A choice holds for all sections that have it.
+// A choice applies to all sections that have it.
 function choose(name, value) {
   for (const select of document.querySelectorAll('select')) {
     if (select.dataset.choice === name && [...select.options].some(option => option.value === value)) select.value = value;
@@ -195,7 +195,7 @@ function choose(name, value) {
   for (const section of data.sections) document.getElementById(section.id).dispatchEvent(new Event('choice'));
 }
 
-// One legend for the whole page: what is hidden here is hidden in all charts.
+// One legend for the whole page: a line hidden here is hidden in all charts.
 function fillLines() {
   const bar = document.getElementById('lines');
   const lines = new Map();
@@ -220,7 +220,7 @@ function fillLines() {
   for (const [name, line] of lines) {
     const entry = html('button', {
       type: 'button', 'aria-pressed': 'true', 'data-name': name,
-      title: 'Show or hide in all charts; with Shift or a double click show only this',
+      title: 'Show or hide in all charts; Shift or double-click shows only this',
     }, swatch(line, 'curves'), name);
     const only = () => {
       const others = [...lines.keys()].filter(other => other !== name);
@@ -239,7 +239,7 @@ function fillLines() {
   }
 }
 
-// Tables that are wider than their place fade out where they go on.
+// Tables that are wider than the page fade out at the edge.
 function watchTable(box) {
   const note = () => {
     const rest = box.scrollWidth - box.clientWidth;
@@ -256,14 +256,14 @@ for (const section of data.sections) fill(section, document.getElementById(secti
 fillLines();
 document.querySelectorAll('.wide').forEach(watchTable);
 
-// Charts are as wide as their place.
+// Charts fill the width of their container.
 let width = document.body.clientWidth;
 window.addEventListener('resize', () => {
   if (document.body.clientWidth === width) return;
   width = document.body.clientWidth;
   for (const view of views) if (view.figure.isConnected) draw(view);
 });
-// Paper has another width than the screen, which scripts do not see.
+// Paper has a different width than the screen, which scripts cannot see.
 const setPaper = paper => {
   for (const view of views) {
     view.paper = paper && (view.chart.kind === 'trace' ? 690 : 335);

@@ -1,4 +1,5 @@
-//! What a sweep varied: one number along an axis, if there is one, and the rest as names of lines.
+//! Axes of a sweep: one swept number as the x axis, if there is one, and the other settings as
+//! names of lines.
 
 use std::collections::BTreeSet;
 
@@ -11,43 +12,43 @@ use super::order::in_numeric_order;
 
 /// The points of a summary as lines of a chart.
 pub(super) struct Sweep {
-    /// The number that was swept, if any.
+    /// Swept number, if any.
     pub(super) along: Option<Along>,
-    /// The names of the lines, in the order of the sweep.
+    /// Names of the lines, in the order of the sweep.
     pub(super) curves: Vec<String>,
-    /// The line of each point.
+    /// Line of each point.
     pub(super) curve_of: Vec<usize>,
 }
 
-/// Points at one value of what was swept, which are compared with each other.
+/// Points at one swept value, which are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What was swept and its value, such as `load 0.6`; `None` if nothing was.
+    /// Name and value of the swept number, such as `load 0.6`; `None` if there is none.
     pub title: Option<String>,
-    /// The points.
+    /// Points.
     pub rows: Vec<Row>,
 }
 
 /// A point in its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its place in the summary.
+    /// Index in the summary.
     pub point: usize,
-    /// What distinguishes it from the others of the group.
+    /// Name that distinguishes the point in its group.
     pub name: String,
 }
 
-/// The points of a summary by the number that was swept, if there is one, as tables show them.
+/// The points of a summary grouped by the swept number, if there is one, for tables.
 pub fn groups(summary: &Summary) -> Vec<Group> {
     Sweep::new(summary).groups()
 }
 
-/// A number that was swept.
+/// A swept number.
 pub(super) struct Along {
-    /// What it is called, such as `load`.
+    /// Name, such as `load`.
     pub(super) title: String,
     pub(super) unit: &'static str,
-    /// Its value at each point, and as the scenario writes it.
+    /// Value at each point, and its text in the scenario.
     pub(super) values: Vec<(f64, String)>,
 }
 
@@ -76,7 +77,7 @@ impl Sweep {
         }
     }
 
-    /// The distinct values of what was swept, rising; one empty place if nothing was.
+    /// The distinct swept values, rising; a single `None` if nothing is swept.
     pub(super) fn stops(&self) -> Vec<Option<(f64, String)>> {
         let Some(along) = &self.along else {
             return vec![None];
@@ -87,7 +88,7 @@ impl Sweep {
         values.into_iter().map(Some).collect()
     }
 
-    /// The point of a line at a stop.
+    /// The point of a line at a swept value.
     pub(super) fn point(&self, curve: usize, stop: Option<&(f64, String)>) -> Option<usize> {
         (0..self.curve_of.len()).find(|point| {
             let here = self.along.as_ref().map(|along| along.values[*point].0);
@@ -95,8 +96,7 @@ impl Sweep {
         })
     }
 
-    /// The points by the value of what was swept: those of a group differ in nothing else that is a
-    /// number along the axis, and are compared with each other.
+    /// The points grouped by swept value. The points of a group are compared with each other.
     pub(super) fn groups(&self) -> Vec<Group> {
         let title = |stop: &(f64, String)| {
             let along = self.along.as_ref()?;
@@ -116,8 +116,8 @@ impl Sweep {
         self.stops().into_iter().map(group).collect()
     }
 
-    /// The records of each point, in the order of their repetitions. Points are grouped as a
-    /// summary does it: a seed that comes again begins another point.
+    /// The records of each point, ordered by repetition. Grouping follows the summary: a repeated
+    /// seed starts another point.
     pub(super) fn records<'a>(summary: &Summary, records: &[View<'a>]) -> Vec<Vec<View<'a>>> {
         let mut groups = summary::grouped(records);
         let own = |point: &Point| {
@@ -135,8 +135,8 @@ impl Sweep {
     }
 }
 
-/// How many points come before at the same place of the axis, with the same rest: those of other
-/// folders, and of a value that the sweep writes in another way, as 1ms and 1000us.
+/// Number of earlier points with the same swept value and the same other settings: points of other
+/// folders, or values in different notation, such as 1ms and 1000us.
 fn before(points: &[Point], place: usize, key: &str) -> usize {
     let own = &points[place];
     let same = |point: &&Point| {
@@ -147,7 +147,7 @@ fn before(points: &[Point], place: usize, key: &str) -> usize {
     points[..place].iter().filter(same).count()
 }
 
-/// The key with the most values for the same rest; none if it never has two.
+/// The key with the most values for the same other settings; `None` if no key has two.
 fn swept_number(points: &[Point]) -> Option<&str> {
     let keys = points.first()?.settings.iter().map(|setting| setting.key.as_str());
     let measured = keys.filter(|key| {
@@ -172,7 +172,7 @@ fn rest<'a>(point: &'a Point, key: &str) -> Vec<&'a Setting> {
     point.settings.iter().filter(|setting| setting.key != key).collect()
 }
 
-/// Names for all combinations of what was not drawn along the axis.
+/// Names for all combinations of the settings that are not on the axis.
 fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     let key = along.unwrap_or("");
     let mut known: Vec<(Vec<&Setting>, usize)> = Vec::new();
@@ -193,20 +193,20 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
             let values = rest.iter().map(|setting| setting.value.as_str());
             values.collect::<Vec<_>>().join(", ")
         });
-        // Labels of several folders begin with what distinguishes these.
+        // Labels of several folders start with the folder's name.
         let is_taken = *again > 0 && names.contains(&name);
         names.push(if is_taken { format!("{name} ({})", again + 1) } else { name });
     }
     (names, curve_of)
 }
 
-/// The label without the number that distinguishes it from that of another folder.
+/// The label without the number that distinguishes folders.
 fn unnumbered(label: &str, again: usize) -> &str {
     let number = format!(" ({})", again + 1);
     label.strip_suffix(&number).filter(|_| again > 0).unwrap_or(label)
 }
 
-/// A label lists what was set. The parts that all have name the line.
+/// A label lists settings. The common parts name the line.
 fn common(labels: &[&str]) -> Option<String> {
     let (first, others) = labels.split_first()?;
     let everywhere =
@@ -225,7 +225,7 @@ fn value_of(point: &Point, key: &str) -> Option<(f64, &'static str)> {
     measure(text_of(point, key)?)
 }
 
-/// A value of a scenario as a number with its unit, if it is one.
+/// A value of a scenario as a number with its unit, if it is a quantity.
 pub fn measure(text: &str) -> Option<(f64, &'static str)> {
     if let Ok(number) = text.parse::<f64>() {
         return number.is_finite().then_some((number, ""));
@@ -242,7 +242,7 @@ pub fn measure(text: &str) -> Option<(f64, &'static str)> {
     }
 }
 
-/// `traffic.0.load` is the load, `transport.rto_min` the rto min.
+/// The last word of a key: `load` for `traffic.0.load`, `rto min` for `transport.rto_min`.
 pub fn title_of(key: &str) -> String {
     let last = key.rsplit('.').find(|word| word.parse::<u32>().is_err());
     last.unwrap_or(key).replace('_', " ")
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_that_was_swept_is_the_axis_and_the_rest_names_the_lines() {
+    fn the_swept_number_is_the_axis_and_other_settings_name_lines() {
         let mut points = Vec::new();
         for (kind, threshold) in [("tcn", "78us"), ("codel", "85us")] {
             for load in ["0.3", "0.5", "0.8"] {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_that_belongs_to_each_scheme_is_no_axis() {
+    fn a_threshold_of_each_scheme_is_no_axis() {
         let points = vec![
             point("tcn", &[("m.kind", "tcn"), ("m.threshold", "78us")]),
             point("codel", &[("m.kind", "codel"), ("m.threshold", "85us")]),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn values_have_their_units_and_thresholds_alone_are_an_axis() {
+    fn values_have_units_and_a_swept_threshold_is_an_axis() {
         let points = ["10us", "1ms", "100us"].map(|value| point(value, &[("a.threshold", value)]));
         let sweep = sweep(points.into());
         let along = sweep.along.as_ref().unwrap();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_sweep_of_two_folders_gives_lines_of_two_names() {
+    fn the_same_sweep_in_two_folders_gives_two_names() {
         let mut points = Vec::new();
         for number in ["", " (2)"] {
             for load in ["0.3", "0.5"] {
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn the_runs_of_several_folders_are_not_mixed() {
-        // Three folders with the same point, of which only the third has a run of the second seed.
+        // Three folders with the same point; only the third has a run with the second seed.
         let run = |folder: &str, label: &str, seed: &str| -> tidegate_results::Record {
             let json = serde_json::json!({
                 "run": {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_in_the_order_of_their_numbers() {
+    fn lines_are_sorted_by_number() {
         let mut points = Vec::new();
         for threshold in ["100us", "10us"] {
             for load in ["0.3", "0.5", "0.8"] {
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_whose_names_differ_already_get_no_number() {
+    fn lines_with_distinct_names_get_no_number() {
         let mut points = Vec::new();
         for folder in ["a", "b"] {
             for load in ["0.3", "0.5"] {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_written_in_two_ways_loses_no_point() {
+    fn a_value_in_two_notations_loses_no_point() {
         let mut points = Vec::new();
         for kind in ["tcn", "codel"] {
             for time in ["1ms", "1000us", "2ms"] {
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_swept_is_one_line_without_an_axis() {
+    fn without_a_sweep_there_is_one_line_and_no_axis() {
         let sweep = sweep(vec![point("the only", &[])]);
         assert!(sweep.along.is_none());
         assert_eq!(sweep.curves, ["the only"]);

@@ -1,13 +1,13 @@
-//! Fewer points that draw the same line, chosen the same way every time.
+//! Deterministic thinning: fewer points that draw the same line.
 
 use crate::plot::Mark;
 
-/// Shares that a thinned distribution keeps exactly.
+/// Quantiles that a thinned distribution keeps exactly.
 const KEPT: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The distribution of sorted values in about `most` points: x the value, y the share of values
-/// that are not larger. Half of the points are spread evenly, the others over the upper tail, each
-/// closer to the end by the same factor.
+/// The distribution of sorted values in about `most` points: x is the value, y the share of values
+/// that are not larger. Half of the points are evenly spaced; the others cover the upper tail with
+/// geometric spacing.
 pub fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
     let count = sorted.len();
     let share = |place: usize| (place + 1) as f64 / count as f64;
@@ -29,22 +29,22 @@ pub fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
     begin.into_iter().chain(places.into_iter().map(mark)).collect()
 }
 
-/// The first value that so many are not larger than.
+/// Index of the quantile for a share.
 fn place_of(share: f64, count: usize) -> usize {
     let place = (share * count as f64 - 1e-9).ceil() as usize;
     place.clamp(1, count) - 1
 }
 
-/// What became of samples at equal times.
+/// Thinned samples.
 pub struct Thinned {
-    /// The points.
+    /// Points.
     pub marks: Vec<Mark>,
-    /// How many samples each pair of points represents, if more than two.
+    /// Samples per pair of points, if more than two.
     pub pooled: Option<usize>,
 }
 
-/// Samples in at most `most` points: for equal stretches of time their lowest and highest, in the
-/// order in which they came, so that no peak is lost.
+/// Samples in at most `most` points: the minimum and maximum of each time interval, in original
+/// order, so that no peak is lost.
 pub fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinned {
     let most = most.max(4);
     if values.len() <= most {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_without_samples_stay_gaps() {
+    fn gaps_without_samples_stay_gaps() {
         let mut values = vec![f64::NAN; 1000];
         values[1] = 3.0;
         let thinned = samples(&values, |n| n, 10);

@@ -6,7 +6,7 @@ use super::scale::AxisScale;
 use super::scene::{Fill, Ink, Scene, Shape};
 use super::{Kind, Line, Mark, Origin};
 
-/// A line with its points and intervals; `place` says where a mark with a value is.
+/// Draws a line with its points and intervals; `place` gives the position of a mark.
 pub(super) fn draw_line(
     scene: &mut Scene,
     kind: Kind,
@@ -30,7 +30,7 @@ pub(super) fn draw_line(
     }
     if kind != Kind::Dots {
         let dashes = dashes(kind, line);
-        // A colour that comes again is distinguished by its width.
+        // A repeated colour has another line width.
         let again = (line.hue / COLOURS) as f64;
         let width = match (kind, line.origin) {
             (Kind::Trace, _) | (_, Origin::Published) => 1.2,
@@ -68,8 +68,8 @@ pub(super) fn draw_line(
     }
 }
 
-/// Upright strokes in the order of time, without what cannot be seen: those that meet in one column
-/// are one.
+/// Vertical strokes in order of time. Strokes that touch in one column are merged, since they look
+/// the same.
 fn strokes(pieces: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
     let mut seen: Vec<Vec<(f64, f64)>> = Vec::new();
     for piece in pieces {
@@ -92,10 +92,10 @@ fn strokes(pieces: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
     seen
 }
 
-/// How far strokes are apart that can be told apart: a quarter of a point.
+/// Smallest visible distance of strokes: a quarter of a point.
 const COLUMN: f64 = 0.25;
 
-/// The bar of a mark; `offset` and `thick` are across it.
+/// The bar of a mark; `offset` and `thick` are measured across it.
 pub(super) fn draw_bar(
     scene: &mut Scene,
     line: &Line,
@@ -117,14 +117,14 @@ pub(super) fn draw_bar(
     scene.shapes.push(Shape::Area { points, ink, fill });
 }
 
-/// An interval: a line with a short bar at each end that is there, and an arrow where it goes on
-/// beyond the axis.
+/// An interval: a line with a short bar at each visible end, and an arrow where it extends beyond
+/// the axis.
 fn whisker(scene: &mut Scene, ends: [((f64, f64), bool); 2], ink: Ink) {
     let [(low, _), (high, _)] = ends;
     let level = (high.1 - low.1).abs() < (high.0 - low.0).abs();
     let (x, y) = if level { (0.0, 3.5) } else { (3.5, 0.0) };
     scene.line(low, high, ink, 1.1);
-    // Values rise to the right or upwards, where y falls.
+    // Values rise to the right, or upwards, where y falls.
     let outwards = if level { (1.0, 0.0) } else { (0.0, -1.0) };
     for ((end, whole), sense) in ends.into_iter().zip([-1.0, 1.0]) {
         if whole {
@@ -137,7 +137,7 @@ fn whisker(scene: &mut Scene, ends: [((f64, f64), bool); 2], ink: Ink) {
     }
 }
 
-/// The sign of a point of a line: hollow if it was published.
+/// The symbol of a point: hollow if published.
 pub(super) fn point(x: f64, y: f64, line: &Line) -> Shape {
     let ink = Ink::Hue(line.hue);
     let fill = match line.origin {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_goes_on_beyond_the_axis_ends_in_an_arrow() {
+    fn an_interval_beyond_the_axis_ends_in_an_arrow() {
         let within = chart(vec![line(
             0,
             Origin::Measured,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_lie_on_each_other_are_moved_apart_and_dashed() {
+    fn overlapping_lines_are_shifted_and_dashed() {
         let marks = |shift: f64| vec![Mark::new(0.0, 1.0 + shift), Mark::new(1.0, 2.0 + shift)];
         let discs = |shift: f64| {
             let lines = [0, 8].map(|hue| line(hue, Origin::Measured, marks(shift * hue as f64)));
@@ -219,7 +219,7 @@ mod tests {
             let left = left.map(|line| line.split('"').nth(1).unwrap().to_owned());
             left.collect::<Vec<String>>()
         };
-        // Both lines have discs: of each its two points and its place in the legend.
+        // Both lines have discs: two points each and one in the legend.
         let (same, apart) = (discs(0.0), discs(0.1));
         assert_ne!(same[0], same[2], "{same:?}");
         assert_eq!(apart[0], apart[2], "{apart:?}");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_measured_lines_are_broken_and_only_between_their_own_ends() {
+    fn only_measured_lines_break_and_only_between_their_ends() {
         let at = |places: &[f64]| places.iter().map(|&x| Mark::new(x, 1.0)).collect();
         let mut lines = vec![
             line(0, Origin::Measured, at(&[1.0, 2.0, 3.0, 4.0])),

@@ -12,12 +12,11 @@ const HEIGHT: f64 = 360.0;
 const SMALL: f64 = 12.0;
 const NORMAL: f64 = 13.0;
 const EDGE: f64 = 10.0;
-/// From the edge to the data: the title above, if there is one, the labels and the axis title
-/// below.
+/// Margins: the title above, if there is one, the labels and the axis title below.
 const TOP: f64 = 36.0;
 const TOP_WITHOUT_TITLE: f64 = 12.0;
 const BOTTOM: f64 = 50.0;
-/// Names and the legend get no more, so that the data keeps most of the figure.
+/// Limit for names and the legend, so that the data keeps most of the figure.
 const WIDEST_NAME: f64 = 190.0;
 
 /// The rectangle of the data.
@@ -88,8 +87,8 @@ fn upright(chart: &Chart) -> Scene {
     for (number, line) in chart.lines.iter().enumerate() {
         let aside = apart * (number as f64 - (chart.lines.len() as f64 - 1.0) / 2.0);
         draw_line(&mut scene, chart.kind, line, &y, |mark, value| {
-            // What is not positive has no place on a log axis, but its share is where the curve
-            // begins.
+            // Values that are not positive have no position on a log axis; their share is the start
+            // of the curve.
             let x = if chart.kind == Kind::Cdf && mark.x <= 0.0 {
                 x.position_within(mark.x)
             } else {
@@ -158,8 +157,7 @@ fn on_its_side(chart: &Chart) -> Scene {
     scene
 }
 
-/// How far lines are moved apart, so that points and intervals at the same place can be
-/// distinguished.
+/// Offset between lines, so that points and intervals at the same position can be told apart.
 fn apart(chart: &Chart, values: &AxisScale) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
     let has_intervals = marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low));
@@ -170,7 +168,7 @@ fn apart(chart: &Chart, values: &AxisScale) -> f64 {
     }
 }
 
-/// Whether points of two lines cover each other: within a hundredth of the axis at the same x.
+/// Whether points of two lines overlap: within a hundredth of the axis at the same x.
 fn lie_on_each_other(chart: &Chart, values: &AxisScale) -> bool {
     let mut places: Vec<(f64, f64)> =
         chart.marks().map(|mark| (mark.x, values.position(mark.y))).collect();
@@ -179,17 +177,18 @@ fn lie_on_each_other(chart: &Chart, values: &AxisScale) -> bool {
     places.windows(2).any(near)
 }
 
-/// The room above the data.
+/// The space above the data.
 fn top(chart: &Chart) -> f64 {
     if chart.title.is_empty() { TOP_WITHOUT_TITLE } else { TOP }
 }
 
-/// The axis of what was measured.
+/// The axis of the measured quantity.
 pub(super) fn value_scale(chart: &Chart, about: usize) -> AxisScale {
     let values = || chart.marks().map(|mark| mark.y);
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
-    // An interval much longer than the data is cut, and one below zero where nothing can be.
+    // Intervals much longer than the data are cut, and so are intervals below zero if values cannot
+    // be negative.
     let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
     let most = if high > 0.0 { 1.6 * high } else { f64::INFINITY };
     let least = if chart.y.scale == Scale::Log { low / 4.0 } else { least };
@@ -204,12 +203,12 @@ pub(super) fn value_scale(chart: &Chart, about: usize) -> AxisScale {
     AxisScale::new(&chart.y, values().chain(ends).chain(edges.iter().copied()), begin, about)
 }
 
-/// The axis of what was varied.
+/// The axis of the independent variable.
 pub(super) fn along_scale(chart: &Chart, about: usize) -> AxisScale {
     let values = || chart.marks().map(|mark| mark.x);
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
-    // Points stand a little off the frame.
+    // Points keep a small distance from the frame.
     let room = if chart.kind == Kind::Curves && chart.x.scale == Scale::Linear {
         0.04 * (high - low)
     } else {

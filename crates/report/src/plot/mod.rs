@@ -1,9 +1,8 @@
 //! Charts as data, and their drawings: PDF, SVG and PNG for papers, characters for a terminal. The
 //! report page's script draws the same data.
 //!
-//! The drawing is ours, not a library's: the same few rules about axes and labels then hold on
-//! paper, in the browser and in the terminal, and a report is a tenth of the size of the script
-//! that a chart library would add to it.
+//! No chart library draws them: the same few rules about axes and labels hold on paper, in the
+//! browser and in the terminal, and the page's script is a tenth of the size of a chart library.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -28,37 +27,38 @@ pub use png::png;
 pub use svg::svg;
 pub use terminal::{Colour, terminal};
 
-/// What a drawing shows.
+/// A chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// Fit for a file name, and unique among the charts of a page.
+    /// Id, valid as a file name and unique on a page.
     pub id: String,
-    /// What it shows, in a few words; empty for a figure whose caption says it.
+    /// Short title; empty for a figure with a caption.
     pub title: String,
-    /// How it is drawn.
+    /// Kind of drawing.
     pub kind: Kind,
-    /// What was varied. Charts of names lie on their side: this axis goes down the left edge.
+    /// Independent variable. Charts of names are horizontal: this axis runs down the left edge.
     pub x: Axis,
-    /// What was measured.
+    /// Measured quantity.
     pub y: Axis,
-    /// The lines, in the order of the legend.
+    /// Lines, in the order of the legend.
     pub lines: Vec<Line>,
-    /// What a reader should know, such as how the data was thinned out.
+    /// Notes for the reader, such as the thinning of the data.
     pub notes: Vec<String>,
-    /// The commands that repeat what is shown.
+    /// Commands that reproduce the chart.
     pub commands: Vec<String>,
 }
 
-/// How a chart is drawn.
+/// Kind of drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Bars beside each name, one for each line.
+    /// Bars at each name, one for each line.
     Bars,
-    /// The shares of values that are not larger: x is the value, y the share from 0 to 1.
+    /// Cumulative distribution: x is the value, y the share of values that are not larger, from 0
+    /// to 1.
     Cdf,
-    /// Points with their intervals, joined in order of x.
+    /// Points with intervals, joined in order of x.
     Curves,
-    /// A point with its interval beside each name.
+    /// A point with its interval at each name.
     Dots,
     /// Samples over time.
     Trace,
@@ -67,78 +67,78 @@ pub enum Kind {
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it measures, without the unit.
+    /// Title, without the unit.
     pub title: String,
-    /// The unit of the values: `s`, `bit/s`, `B` or empty.
+    /// Unit of the values: `s`, `bit/s`, `B` or empty.
     pub unit: &'static str,
-    /// How values are laid out.
+    /// Scale.
     pub scale: Scale,
 }
 
-/// How an axis lays out values.
+/// Scale of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal steps for equal differences.
+    /// Linear.
     Linear,
-    /// Equal steps for equal ratios. Values that are not positive are not drawn.
+    /// Logarithmic. Values that are not positive are not drawn.
     Log,
-    /// Names at 0, 1, 2 …
+    /// Names at 0, 1, 2, …
     Names(Vec<String>),
 }
 
 /// One line, or the points and bars of one colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Its colour, by number: the same scheme has the same in all charts of a page.
+    /// Colour number: a scheme has the same colour in all charts of a page.
     pub hue: usize,
-    /// Its points, x rising.
+    /// Points, x rising.
     pub marks: Vec<Mark>,
-    /// Where it comes from.
+    /// Origin.
     pub origin: Origin,
 }
 
-/// Where a line comes from.
+/// Origin of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// Runs of our own.
+    /// Own runs.
     #[default]
     Measured,
-    /// A publication. It is drawn with hollow points and dots between them; intervals are what
-    /// counts as the same.
+    /// A publication, drawn with hollow points and dotted lines; intervals are the tolerance of the
+    /// comparison.
     Published,
 }
 
-/// One point.
+/// A point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// What was varied.
+    /// Independent variable.
     pub x: f64,
-    /// What was measured; not a number where there is nothing, which breaks a line.
+    /// Measured value; NaN breaks a line.
     pub y: f64,
-    /// The ends of its 95 % confidence interval.
+    /// Ends of the 95 % confidence interval.
     pub interval: Option<(f64, f64)>,
-    /// How many flows, packets or runs it rests on.
+    /// Number of flows, packets or runs behind the value.
     pub samples: Option<u64>,
 }
 
-/// The ground that a drawing is made for.
+/// Background of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Light lines on a dark ground.
+    /// Light lines on a dark background.
     Dark,
-    /// Dark lines on a white ground, for paper.
+    /// Dark lines on a white background, for paper.
     Light,
 }
 
 impl Axis {
-    /// An axis with equal steps for equal differences.
+    /// A linear axis.
     pub fn linear(title: impl Into<String>, unit: &'static str) -> Self {
         Self { title: title.into(), unit, scale: Scale::Linear }
     }
 
-    /// An axis with equal steps for equal ratios.
+    /// A logarithmic axis.
     pub fn log(title: impl Into<String>, unit: &'static str) -> Self {
         Self { title: title.into(), unit, scale: Scale::Log }
     }
@@ -155,18 +155,18 @@ impl Chart {
         self.marks().next().is_none()
     }
 
-    /// Whether names go down the left edge.
+    /// Whether names run down the left edge.
     pub(crate) fn is_horizontal(&self) -> bool {
         matches!(self.x.scale, Scale::Names(_))
     }
 
-    /// Whether the legend would only repeat what the axis of names says.
+    /// Whether the legend would only repeat the axis of names.
     pub(crate) fn names_itself(&self) -> bool {
         self.is_horizontal() && self.lines.iter().all(|line| line.marks.len() == 1)
             || self.lines.len() < 2 && self.lines.iter().all(|line| line.name.is_empty())
     }
 
-    /// The points that can be drawn.
+    /// The drawable points.
     pub(crate) fn marks(&self) -> impl Iterator<Item = &Mark> {
         let drawable = |axis: &Axis, value: f64| {
             value.is_finite() && (axis.scale != Scale::Log || value > 0.0)
@@ -176,8 +176,8 @@ impl Chart {
     }
 }
 
-/// Breaks measured lines where they have no point and another has one, so that nothing is drawn
-/// through what was not run.
+/// Breaks measured lines at x values where only other lines have a point, so that no line crosses a
+/// setting that was not run.
 pub fn break_at_gaps(lines: &mut [Line]) {
     let measured = |line: &&Line| line.origin == Origin::Measured;
     let all = lines.iter().filter(measured).flat_map(|line| &line.marks);

@@ -1,19 +1,18 @@
-//! Colours that people with any colour vision can distinguish, and shapes and dashes for those who
-//! print without colour.
+//! Colours for any colour vision, with shapes and dashes for prints without colour.
 
 use super::scene::Ink;
 use super::{Kind, Line, Origin, Theme};
 
-/// For a white ground: the order of Okabe and Ito's set, darkened until lines keep a contrast of 3
-/// to 1 with it. `style.css` has the same.
+/// For a white background: Okabe and Ito's set in its order, darkened to a contrast of at least 3
+/// to 1. `style.css` has the same colours.
 const LIGHT: [&str; 8] =
     ["#0072b2", "#d55e00", "#008f68", "#b5509c", "#3a9bd9", "#c48a00", "#4d4d4d", "#8c3b3b"];
 
-/// The same for a dark ground.
+/// For a dark background.
 const DARK: [&str; 8] =
     ["#4fa8e0", "#f0883e", "#2fc498", "#e08fca", "#9ad4f7", "#f2c14b", "#c9ccd1", "#e08585"];
 
-/// The dashes of lines that may lie on each other, in the order of colours.
+/// Dashes of lines that may overlap, in the order of colours.
 const DASHES: [&[f32]; 8] = [
     &[],
     &[7.0, 2.5],
@@ -25,10 +24,10 @@ const DASHES: [&[f32]; 8] = [
     &[7.0, 2.0, 1.5, 2.0, 1.5, 2.0],
 ];
 
-/// How many colours there are; after that they come again.
+/// Number of colours; further lines repeat them.
 pub(super) const COLOURS: usize = LIGHT.len();
 
-/// An ink's colour, as SVG writes it.
+/// The colour of an ink in SVG notation.
 pub(super) fn colour(ink: Ink, theme: Theme) -> &'static str {
     match (ink, theme) {
         (Ink::Frame, Theme::Light) => "#333333",
@@ -44,7 +43,7 @@ pub(super) fn colour(ink: Ink, theme: Theme) -> &'static str {
     }
 }
 
-/// The same as red, green and blue.
+/// The colour of an ink as red, green and blue.
 pub(super) fn rgb(ink: Ink, theme: Theme) -> [u8; 3] {
     let text = colour(ink, theme);
     [1, 3, 5].map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0))
@@ -59,8 +58,7 @@ pub(super) fn dashes(kind: Kind, line: &Line) -> &'static [f32] {
     }
 }
 
-/// The outline of a line's points, as steps from the middle of one with a radius of 1; empty for a
-/// disc.
+/// The outline of a point's symbol, relative to its centre with a radius of 1; empty for a disc.
 pub(super) fn outline(hue: usize) -> &'static [(f64, f64)] {
     const SHAPES: [&[(f64, f64)]; 8] = [
         &[],
@@ -90,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_stands_out_from_its_ground() {
+    fn every_line_contrasts_with_its_background() {
         for theme in [Theme::Dark, Theme::Light] {
             let ground = luminance(colour(Ink::Paper, theme));
             for hue in 0..COLOURS {

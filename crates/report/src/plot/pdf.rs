@@ -1,7 +1,7 @@
 //! A figure as PDF, for papers.
 //!
-//! One page as large as the figure. Text is drawn as outlines of its letters, as in the PNG: no
-//! font has to be embedded, which publishers check, and every letter looks as it was measured.
+//! One page of the size of the figure. Text is drawn as glyph outlines, as in the PNG: no font
+//! needs embedding, which publishers check, and every letter has its measured width.
 
 use std::fmt::Write;
 
@@ -13,9 +13,9 @@ use super::scene::{Fill, Ink, Painter, Scene, Text, Turn, short};
 use super::text::{face, glyphs};
 use super::{Chart, Theme};
 
-/// Points of a page, 72 an inch, for each unit of length, 96 an inch.
+/// Points (72 per inch) for each unit of length (96 per inch).
 const SCALE: f64 = 0.75;
-/// How far the handles of a cubic curve are from its ends when it draws a quarter of a circle.
+/// Distance of the handles from the ends of a cubic curve that draws a quarter circle.
 const QUARTER: f64 = 0.552_285;
 
 /// The chart as a PDF file.
@@ -39,10 +39,10 @@ pub fn pdf(chart: &Chart, theme: Theme) -> Vec<u8> {
     ])
 }
 
-/// Objects as a file (ISO 32000-1, section 7.5): the header, the objects, where each begins, and
-/// where that table begins.
+/// Objects as a file (ISO 32000-1, section 7.5): the header, the objects, the table of their
+/// offsets, and the offset of the table.
 fn file(objects: &[Vec<u8>]) -> Vec<u8> {
-    // Bytes above 127 say that the file is not text.
+    // Bytes above 127 mark the file as binary.
     let mut out = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     let mut places = Vec::new();
     for (number, object) in (1..).zip(objects) {
@@ -63,7 +63,7 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// What is drawn, in the operators of section 8.
+/// The drawing, in the operators of section 8.
 struct Content {
     out: String,
     theme: Theme,
@@ -73,7 +73,7 @@ impl Content {
     fn of(scene: &Scene, theme: Theme) -> Self {
         let out = String::new();
         let mut content = Self { out, theme };
-        // From the top left, downwards, as the scene counts.
+        // The scene's origin is at the top left, with y downwards.
         let lift = scene.height * SCALE;
         content.put(&format!("{SCALE} 0 0 -{SCALE} 0 {} cm 1 j", short(lift)));
         content.ink(Ink::Paper, "rg");
@@ -99,7 +99,7 @@ impl Content {
         self.put(&format!("{width} w [] 0 d {path}b"));
     }
 
-    /// Letters along the base line.
+    /// Draws letters along the base line.
     fn letters(&mut self, text: &Text) {
         let Some(face) = face(text.weight) else {
             return;
@@ -177,7 +177,7 @@ fn step(path: &mut String, points: &[(f64, f64)], operator: char) {
     path.push(' ');
 }
 
-/// A letter, whose y goes up.
+/// A glyph, whose y axis points up.
 struct Outline {
     out: String,
     scale: f64,
@@ -207,7 +207,7 @@ impl OutlineBuilder for Outline {
         self.go(&[to], 'l');
     }
 
-    /// PDF has cubic curves only.
+    /// PDF has only cubic curves.
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
         let (handle, to) = (self.at(x1, y1), self.at(x, y));
         let towards = |from: (f64, f64)| {
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// The objects of the file, found by its table.
+    /// The objects of the file, located by its table.
     fn objects(file: &[u8]) -> Vec<&[u8]> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let tail = text(&file[file.len() - 60..]);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_a_file_finds_its_objects() {
+    fn the_offset_table_locates_all_objects() {
         let file = pdf(&chart(), Theme::Light);
         let objects = objects(&file);
         assert_eq!(objects.len(), 4);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_without_a_title_is_lower_and_has_fewer_letters() {
+    fn a_figure_without_title_is_lower_and_has_fewer_letters() {
         let with = pdf(&chart(), Theme::Light);
         let bare = Chart { title: String::new(), ..chart() };
         let without = pdf(&bare, Theme::Light);

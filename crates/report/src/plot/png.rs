@@ -1,7 +1,7 @@
-//! A figure as PNG, for what cannot show SVG.
+//! A figure as PNG, for software without SVG.
 //!
-//! The pixels are tiny-skia's. The file around them is written here: a crate for it would bring its
-//! own second copy of the compressor.
+//! tiny-skia draws the pixels. The file format is written here, because a crate for it would add a
+//! second compressor.
 
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash,
@@ -15,7 +15,7 @@ use super::scene::{Fill, Ink, Painter, Text, Turn};
 use super::text::{face, glyphs};
 use super::{Chart, Theme};
 
-/// Pixels for each unit of length: about 300 a inch at the width of a column.
+/// Pixels per unit of length: about 300 per inch at the width of a column.
 const SCALE: f32 = 3.0;
 
 /// The chart as a PNG file, or `None` if it is larger than an image can be.
@@ -30,12 +30,12 @@ pub fn png(chart: &Chart, theme: Theme) -> Option<Vec<u8>> {
     page.pixels.fill(page.colour(Ink::Paper));
     scene.paint(&mut page);
     let pixels = page.pixels;
-    // The ground is opaque, so that nothing is left to undo in the colours.
+    // The background is opaque, so colours need no unpremultiplication.
     let rgb: Vec<&[u8]> = pixels.data().chunks_exact(4).map(|pixel| &pixel[..3]).collect();
     Some(encoded(pixels.width(), pixels.height(), &rgb.concat()))
 }
 
-/// What is drawn, and how units of length become pixels.
+/// The canvas, and the transform from units of length to pixels.
 struct Page {
     pixels: Pixmap,
     theme: Theme,
@@ -64,7 +64,7 @@ impl Page {
         self.pixels.fill_path(path, &paint, rule, transform, None);
     }
 
-    /// An area with the inks of its inside and its edge.
+    /// Draws an area with the inks of its inside and edge.
     fn bounded(&mut self, path: PathBuilder, ink: Ink, fill: Fill) {
         let Some(path) = path.finish() else { return };
         let (inside, edge, width) = fill.inks(ink);
@@ -114,7 +114,7 @@ impl Painter for Page {
             .pre_translate(text.x as f32, text.y as f32)
             .pre_concat(Transform::from_rotate(angle))
             .pre_translate(-text.lead() as f32, 0.0)
-            // The font's y goes up.
+            // The font's y axis points up.
             .pre_scale(scale, -scale);
         let mut at = 0.0;
         for (glyph, advance) in glyphs(face, &text.words) {
@@ -163,14 +163,14 @@ impl OutlineBuilder for Outline {
     }
 }
 
-/// Rows of three bytes a pixel as a PNG file (W3C, Portable Network Graphics, section 5).
+/// Rows of three bytes per pixel as a PNG file (W3C, Portable Network Graphics, section 5).
 fn encoded(width: u32, height: u32, rgb: &[u8]) -> Vec<u8> {
     let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
     // Eight bits, true colour, the only compression and filter method, not interlaced.
     header.extend([8, 2, 0, 0, 0]);
     chunk(&mut file, *b"IHDR", &header);
-    // 300 dots an inch, in dots a metre.
+    // 300 dots per inch, in dots per metre.
     let density = (300.0 / 0.0254_f64).round() as u32;
     let density = [&density.to_be_bytes()[..], &density.to_be_bytes()[..], &[1]].concat();
     chunk(&mut file, *b"pHYs", &density);
@@ -178,7 +178,7 @@ fn encoded(width: u32, height: u32, rgb: &[u8]) -> Vec<u8> {
     let mut filtered = Vec::with_capacity(rgb.len() + height as usize);
     let mut above = vec![0; row];
     for line in rgb.chunks_exact(row) {
-        // The difference to the row above: figures are mostly straight down.
+        // Filter: difference to the row above, since figures have mostly vertical structure.
         filtered.push(2);
         filtered.extend(line.iter().zip(&above).map(|(byte, above)| byte.wrapping_sub(*above)));
         above.copy_from_slice(line);
@@ -198,7 +198,7 @@ fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     file.extend(sum.to_be_bytes());
 }
 
-/// The check sum of PNG chunks (the same, annex D).
+/// The checksum of PNG chunks (annex D).
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_check_sum_is_the_standard_one() {
+    fn the_checksum_matches_the_standard() {
         assert_eq!(crc(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc(b"IEND"), 0xae42_6082);
     }

@@ -1,20 +1,20 @@
-//! Where values lie on an axis, and which of them are labelled.
+//! Positions of values on an axis, and its labels.
 
 use tidegate_results::format::{Prefix, with_step};
 
 use super::{Axis, Scale};
 
-/// An axis laid out over the values that it has to show.
+/// An axis laid out for its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AxisScale {
     low: f64,
     high: f64,
     steps: Steps,
-    /// The labelled values.
+    /// Labelled values.
     pub(super) ticks: Vec<Tick>,
-    /// Values between, which get a short line only.
+    /// Values with a tick only.
     pub(super) minors: Vec<f64>,
-    /// What is measured, with its unit.
+    /// Title with unit.
     pub(super) title: String,
 }
 
@@ -25,10 +25,10 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// What an axis begins with.
+/// Start of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// The smallest value, or 0 if that is not far.
+    /// The smallest value, or 0 if it is near.
     Data,
     /// Exactly the ends of the values.
     Exact,
@@ -43,7 +43,7 @@ enum Steps {
 }
 
 impl AxisScale {
-    /// An axis for these values with about so many labels.
+    /// An axis for these values with about this many labels.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -106,7 +106,7 @@ impl AxisScale {
     }
 
     fn log(axis: &Axis, low: f64, high: f64, about: usize) -> Self {
-        // A little room, so that no point lies on the frame.
+        // A small margin, so that no point lies on the frame.
         let (low, high) = (low / 1.15, high * 1.15);
         let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
         let inside = |value: &f64| *value >= low && *value <= high;
@@ -151,8 +151,7 @@ impl AxisScale {
         }
     }
 
-    /// Where a value lies, from 0 at the beginning of the axis to 1 at its end; not a number if it
-    /// has no place.
+    /// Position of a value, from 0 at the start of the axis to 1 at its end; NaN if it has none.
     pub(super) fn position(&self, value: f64) -> f64 {
         match self.steps {
             Steps::Linear => (value - self.low) / (self.high - self.low),
@@ -161,23 +160,23 @@ impl AxisScale {
         }
     }
 
-    /// The nearest value that has a place.
+    /// The nearest value with a position.
     pub(super) fn within(&self, value: f64) -> f64 {
         value.clamp(self.low, self.high)
     }
 
-    /// The same as [`position`](Self::position), but never beyond the ends.
+    /// As [`position`](Self::position), but clamped to the ends.
     pub(super) fn position_within(&self, value: f64) -> f64 {
         self.position(self.within(value))
     }
 }
 
-/// What is labelled of each decade, in the order of need.
+/// Labels within each decade, from the coarsest to the finest.
 const DECADES: &[f64] = &[1.0];
 const ROUND: &[f64] = &[1.0, 2.0, 5.0];
 const ALL: &[f64] = &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 
-/// The next of 1, 2, 5, 10, 20, … that is not below.
+/// The smallest of 1, 2, 5, 10, 20, … that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let decade = 10_f64.powf(step.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * decade);
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_far_from_zero_does_not_begin_there_unless_it_carries_bars() {
+    fn an_axis_far_from_zero_starts_at_zero_only_for_bars() {
         let axis = Axis::linear("rate", "bit/s");
         let values = || [9.1e9, 9.4e9].into_iter();
         let scale = AxisScale::new(&axis, values(), Begin::Data, 4);
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_without_values_or_with_one_is_still_one() {
+    fn an_axis_with_no_or_one_value_is_valid() {
         for value in [None, Some(0.0), Some(5.0), Some(-5.0), Some(f64::NAN), Some(1e-300)] {
             for axis in [Axis::linear("a", "s"), Axis::log("a", "s")] {
                 for begin in [Begin::Data, Begin::Exact, Begin::Zero] {

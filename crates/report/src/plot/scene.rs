@@ -2,7 +2,7 @@
 
 use super::text::width;
 
-/// Shapes on a page whose corner is at the top left.
+/// Shapes on a page with its origin at the top left.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scene {
     pub(super) width: f64,
@@ -14,9 +14,9 @@ pub(super) struct Scene {
 /// A shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
-    /// An outline and how it is filled.
+    /// An outline with its fill.
     Area { points: Vec<(f64, f64)>, ink: Ink, fill: Fill },
-    /// A circle, likewise.
+    /// A circle with its fill.
     Disc { x: f64, y: f64, radius: f64, ink: Ink, fill: Fill },
     /// A line through points.
     Path { points: Vec<(f64, f64)>, ink: Ink, width: f64, dashes: &'static [f32] },
@@ -37,7 +37,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// How far before its anchor it begins.
+    /// Distance from the start of the text to its anchor.
     pub(super) fn lead(&self) -> f64 {
         let part = match self.anchor {
             Anchor::End => 1.0,
@@ -48,11 +48,11 @@ impl Text {
     }
 }
 
-/// Puts shapes on a page.
+/// Draws shapes.
 pub(super) trait Painter {
-    /// An outline and how it is filled.
+    /// An outline with its fill.
     fn area(&mut self, points: &[(f64, f64)], ink: Ink, fill: Fill);
-    /// A circle, likewise.
+    /// A circle with its fill.
     fn disc(&mut self, centre: (f64, f64), radius: f64, ink: Ink, fill: Fill);
     /// A line through points.
     fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dashes: &[f32]);
@@ -60,17 +60,17 @@ pub(super) trait Painter {
     fn text(&mut self, text: &Text);
 }
 
-/// A length to a hundredth of a unit.
+/// A length rounded to a hundredth of a unit.
 pub(super) fn short(length: f64) -> f64 {
     (length * 100.0).round() / 100.0
 }
 
-/// How an outline is filled.
+/// Fill of an outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
-    /// With the colour of the paper, and the edge has the ink.
+    /// Filled with the paper's colour; the edge has the ink.
     Hollow,
-    /// With the ink, and the edge has the colour of the paper, which keeps points apart.
+    /// Filled with the ink; the edge has the paper's colour, which separates points.
     Solid,
 }
 
@@ -84,22 +84,22 @@ impl Fill {
     }
 }
 
-/// A colour by its role.
+/// Role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     /// Axes.
     Frame,
-    /// The lines behind the data.
+    /// Grid lines.
     Grid,
     /// Data, by number.
     Hue(usize),
-    /// The ground.
+    /// Background.
     Paper,
-    /// Words.
+    /// Text.
     Text,
 }
 
-/// Which part of a text is at its anchor.
+/// Alignment of a text at its anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     End,
@@ -107,14 +107,14 @@ pub(super) enum Anchor {
     Start,
 }
 
-/// How thick letters are.
+/// Font weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     Bold,
     Regular,
 }
 
-/// The direction of a text.
+/// Direction of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Level,
@@ -128,7 +128,7 @@ impl Scene {
         self.shapes.push(Shape::Path { points, ink, width, dashes: &[] });
     }
 
-    /// Text that is not turned.
+    /// Horizontal text.
     pub(super) fn text(&mut self, x: f64, y: f64, text: &str, size: f64, anchor: Anchor) {
         self.shapes.push(Shape::Text(Text {
             x,
@@ -141,7 +141,7 @@ impl Scene {
         }));
     }
 
-    /// Puts all shapes on a page.
+    /// Draws all shapes.
     pub(super) fn paint(&self, painter: &mut impl Painter) {
         for shape in &self.shapes {
             match shape {

@@ -1,5 +1,5 @@
-//! A chart in characters: lines in braille dots with a letter at their points, so that it is read
-//! without colour too.
+//! A chart in characters: lines in braille dots with a letter at each point, readable without
+//! colour.
 
 use std::fmt::Write;
 
@@ -20,9 +20,9 @@ pub enum Colour {
     None,
 }
 
-/// The rows of a chart with two number axes.
+/// Rows of a chart with two numeric axes.
 const ROWS: usize = 16;
-/// The palette's colours as terminals number them.
+/// The palette's colours as terminal colour numbers.
 const CODES: [u8; COLOURS] = [32, 166, 36, 169, 74, 172, 245, 131];
 const NARROWEST: usize = 40;
 
@@ -42,14 +42,14 @@ pub fn terminal(chart: &Chart, width: usize, colour: Colour) -> String {
     out
 }
 
-/// Characters of which each may show dots, a letter, or nothing.
+/// A grid of characters that show dots, a letter, or nothing.
 struct Canvas {
     columns: usize,
     rows: usize,
-    /// The dots of a cell, in the order of Unicode's braille patterns.
+    /// Dots of a cell, in the order of Unicode's braille patterns.
     dots: Vec<u8>,
     letters: Vec<Option<char>>,
-    /// The line that drew last.
+    /// Line that drew last.
     hues: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Canvas {
         }
     }
 
-    /// The dot at a place from 0 to 1, from the bottom left.
+    /// The dot at a position from 0 to 1, from the bottom left.
     fn dot(&self, (x, y): (f64, f64)) -> (i64, i64) {
         let across = (x.clamp(0.0, 1.0) * (2 * self.columns - 1) as f64).round() as i64;
         let down = ((1.0 - y.clamp(0.0, 1.0)) * (4 * self.rows - 1) as f64).round() as i64;
@@ -73,7 +73,7 @@ impl Canvas {
     }
 
     fn set(&mut self, (x, y): (i64, i64), hue: usize) {
-        // Unicode numbers the upper six dots down the columns, and the lowest two after them.
+        // Unicode numbers the upper six dots down the columns, then the lowest two.
         const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
         let (x, y) = (x as usize, y as usize);
         let cell = (y / 4) * self.columns + x / 2;
@@ -93,7 +93,7 @@ impl Canvas {
         }
     }
 
-    /// Puts a letter; a star if another is there.
+    /// Writes a letter, or a star over another letter.
     fn letter(&mut self, at: (f64, f64), letter: char, hue: usize) {
         let (x, y) = self.dot(at);
         let cell = (y / 4) as usize * self.columns + (x / 2) as usize;
@@ -121,7 +121,7 @@ impl Canvas {
     }
 }
 
-/// A chart with two number axes.
+/// A chart with two numeric axes.
 fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let y = value_scale(chart, 4);
     let labels = y.ticks.iter().map(|tick| tick.label.width());
@@ -198,7 +198,7 @@ fn draw(
         }
         return;
     }
-    // Long lines get two letters each, where no other line of the chart has its own.
+    // Long lines get two letters each, at positions free of other lines.
     for half in [0.0, 0.5] {
         let share = half + (number as f64 + 0.5) / count as f64 / 2.0;
         let wanted = 0.05 + 0.9 * share;
@@ -211,7 +211,7 @@ fn draw(
     }
 }
 
-/// A point with its interval beside each name.
+/// A point with its interval at each name.
 fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let x = value_scale(chart, 4);
     let Scale::Names(names) = &chart.x.scale else {
@@ -246,7 +246,7 @@ fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     write_scale(out, &x, margin, columns);
 }
 
-/// Bars beside each name.
+/// Bars at each name.
 fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let x = value_scale(chart, 4);
     let Scale::Names(names) = &chart.x.scale else {
@@ -262,7 +262,7 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
             for mark in
                 line.marks.iter().filter(|mark| mark.x as usize == place && mark.y.is_finite())
             {
-                // Eighths of a cell, the fine steps that Unicode has.
+                // Eighths of a cell, the finest steps in Unicode.
                 let eighths = (x.position_within(mark.y) * (8 * columns) as f64).round() as u32;
                 let mut bar = "█".repeat(eighths as usize / 8);
                 bar.extend(
@@ -317,7 +317,7 @@ fn legend(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     }
 }
 
-/// The value and half of its interval, both in the unit that suits the value.
+/// The value and half of its interval, both with the unit of the value.
 fn estimate(mark: &super::Mark, unit: &'static str) -> String {
     let Some((low, high)) = mark.interval.filter(|(low, high)| high > low) else {
         return quantity(mark.y, unit);
@@ -339,7 +339,7 @@ fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// The letter of a line: A to Z, then a to z, then again.
+/// The letter of a line: A to Z, a to z, then repeated.
 fn letter(number: usize) -> char {
     let letters = ('A'..='Z').chain('a'..='z');
     letters.cycle().nth(number % 52).unwrap_or('?')
@@ -349,7 +349,7 @@ fn widest(names: &[String]) -> usize {
     names.iter().map(|name| name.width()).max().unwrap_or(0)
 }
 
-/// The text without what a terminal would obey, cut to a width.
+/// The text without control characters, cut to a width.
 fn fitted(text: &str, width: usize) -> String {
     let clean = text.chars().map(|letter| if letter.is_control() { '?' } else { letter });
     let clean: String = clean.collect();
@@ -367,7 +367,7 @@ fn fitted(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// The text with spaces up to a width: letters may be two columns wide.
+/// The text padded to a width; letters may be two columns wide.
 fn padded(text: &str, width: usize) -> String {
     let space = width.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(space))
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_keeps_its_width_whatever_its_kind() {
+    fn every_kind_of_chart_keeps_its_width() {
         let names = || Axis::names("", ["one", "two", "three"].map(str::to_owned).into());
         let charts = [
             chart(Kind::Curves, Axis::linear("load", "")),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_without_data_says_so() {
+    fn a_chart_without_data_is_labelled() {
         let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
         chart.lines.clear();
         assert!(terminal(&chart, 80, Colour::None).contains("nothing to show"));
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(padded("東京", 6), "東京  ");
         let names = ["東京", "two", "three"].map(str::to_owned);
         let text = terminal(&chart(Kind::Dots, Axis::names("", names.into())), 40, Colour::None);
-        // The first name has a point at zero in both lines.
+        // At the first name, both lines have a point at zero.
         let begins = text.lines().filter_map(|line| line.split_once('●'));
         let begins: Vec<usize> = begins.map(|(before, _)| before.width()).collect();
         assert_eq!(begins[0], "three ".len(), "{text}");
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_command_the_terminal() {
+    fn names_cannot_send_control_sequences() {
         let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
         chart.title = "\x1b[2J".to_owned();
         chart.lines[0].name = "a\nb".to_owned();

@@ -1,7 +1,7 @@
-//! How wide text is, and the outlines of its letters.
+//! Text width and glyph outlines.
 //!
-//! The letters are Noto Sans', which comes in a crate. An SVG file only names fonts, so its text
-//! may be a little narrower than what is reckoned with here.
+//! The font is Noto Sans, from a crate. An SVG file only names fonts, so its text may be slightly
+//! narrower than computed here.
 
 use std::sync::OnceLock;
 
@@ -39,7 +39,7 @@ pub(super) fn glyphs<'a>(
     text: &'a str,
 ) -> impl Iterator<Item = (GlyphId, u16)> + 'a {
     text.chars().map(|letter| {
-        // The font has no musical sharp, which is in a scheme's name.
+        // The font lacks the musical sharp of a scheme's name.
         let letter = if letter == '♯' { '#' } else { letter };
         let glyph = face.glyph_index(letter).unwrap_or(GlyphId(0));
         (glyph, face.glyph_hor_advance(glyph).unwrap_or(0))

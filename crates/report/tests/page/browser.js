@@ -1,4 +1,4 @@
-// Works the page as a reader would. Each line says `ok` or what is wrong.
+// Uses the page like a reader. Each line is `ok` or an error.
 const lines = [];
 const expect = (what, truth) => lines.push(`${truth ? 'ok' : 'WRONG'} ${what}`);
 const figures = () => [...document.querySelectorAll('figure')];
@@ -15,7 +15,7 @@ function send(figure, kind, name, x, y, more = {}) {
 const press = (figure, key, more = {}) =>
   chart(figure).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }));
 
-// A made-up pointer cannot be captured.
+// A synthetic pointer cannot be captured.
 Element.prototype.setPointerCapture = () => {};
 
 expect('the page counts its charts', Number(document.body.dataset.charts) === figures().length && figures().length > 10);
@@ -96,8 +96,7 @@ expect('a choice shows other charts', figures().map(figure => figure.id).join() 
 const same = [...document.querySelectorAll('select')].filter(other => other.dataset.choice === select.dataset.choice);
 expect('in all sections', same.every(other => other.value === select.value));
 
-// What a button saves is caught on its way. Its text is kept beside it, because reading it back
-// takes a while, and the browser prints the document as soon as it is loaded.
+// Intercepts saved files. Their text is stored too, because reading it back is asynchronous, and the browser prints the document as soon as it is loaded.
 const saved = [];
 const Plain = Blob;
 window.Blob = function (parts, options) { return Object.assign(new Plain(parts, options), { text: parts.join('') }); };
@@ -112,7 +111,7 @@ expect('each chart has its commands', figures().every(figure => /tidegate run/.t
 expect('the page does not scroll sideways', document.documentElement.scrollWidth <= innerWidth);
 expect('every figure has a name', figures().every(figure => chart(figure).getAttribute('aria-label').length > 10));
 
-// The cases that the tests of format.rs have too; `numbers` and what `writes` them stand before this script.
+// The test cases of format.rs. `numbers` and `writes` are defined before this script.
 for (const [name, cases] of Object.entries(numbers)) {
   const wrong = cases.filter(row => writes[name](...row.slice(0, -1)) !== row.at(-1));
   expect(`${cases.length} numbers are written as in figures (${name}): ${JSON.stringify(wrong)}`, cases.length > 4 && !wrong.length);

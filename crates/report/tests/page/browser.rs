@@ -1,7 +1,7 @@
-//! The report in a real browser: Debian's `chromium` without a screen, which `./test` installs.
+//! The report in a real browser: Debian's `chromium`, headless, which `./test` installs.
 //!
-//! The page is opened from disk with a script of the test's own at its end, which works the page as
-//! a reader would and writes down what it sees; the browser then prints the document.
+//! The page is opened from disk with a test script at its end. The script uses the page like a
+//! reader and records the results; the browser then prints the document.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use tidegate_results::{Summary, View};
 use super::sample;
 
 const STEPS: &str = include_str!("browser.js");
-/// What the page writes numbers with, and what they should look like.
+/// The page's number formatter and its test cases.
 const WRITER: &str = include_str!("../../src/page/number.js");
 const NUMBERS: &str = include_str!("../../../results/tests/numbers.json");
 
-/// Opens a page, runs the steps and returns the lines that they wrote.
+/// Opens a page, runs the steps and returns their output lines.
 fn seen(name: &str, page: &str) -> Vec<String> {
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).unwrap();
     let file = dir.join("report.html");
-    // Before everything else, so that no fault is missed; and after it, when all is drawn.
+    // One script runs before all others, to catch every error, and one after everything is drawn.
     let listen = "<script>window.faults = []; \
         addEventListener('error', event => faults.push(event.message)); \
         console.error = console.warn = (...words) => faults.push(words.join(' '));</script>";
@@ -38,14 +38,14 @@ fn seen(name: &str, page: &str) -> Vec<String> {
     between(&text, "<pre id=\"seen\">", "</pre>").lines().map(str::to_owned).collect()
 }
 
-/// What stands between two texts, of which the steps write the first.
+/// The text between two markers.
 pub(super) fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
     let from = text.find(begin).expect("the steps ran to their end") + begin.len();
     let to = from + text[from..].find(end).unwrap();
     &text[from..to]
 }
 
-/// The browser with a profile of its own and a window of this size.
+/// A browser with its own profile and a window of this size.
 pub(super) fn begun(profile: &Path, (width, height): (u32, u32)) -> Command {
     let mut command = Command::new("chromium");
     command
@@ -63,7 +63,7 @@ pub(super) fn begun(profile: &Path, (width, height): (u32, u32)) -> Command {
     command
 }
 
-/// The document of a file when all its scripts have run.
+/// The document of a file after all its scripts have run.
 pub(super) fn printed(command: &mut Command, file: &Path) -> String {
     let mut address = "file://".to_owned();
     address.push_str(file.to_str().unwrap());
@@ -84,7 +84,7 @@ fn check(name: &str, page: &Page) {
 }
 
 #[test]
-fn charts_are_drawn_and_can_be_worked() {
+fn charts_are_drawn_and_interactive() {
     let (manifest, records) = sample::sweep(7, &["0.5", "0.8"], 2);
     let summary = Summary::new(&records, Some("queue-red"));
     check(
@@ -99,7 +99,7 @@ fn charts_are_drawn_and_can_be_worked() {
 }
 
 #[test]
-fn a_page_without_a_swept_number_and_with_nasty_names_works_too() {
+fn a_page_without_swept_number_and_with_hostile_names_works() {
     let (manifest, mut records) = sample::sweep(3, &["0.6"], 2);
     for record in &mut records {
         record.run.label = record.run.label.replace("codel", "</script><b>");

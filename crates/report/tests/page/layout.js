@@ -1,4 +1,4 @@
-// Measures the page as it is laid out. Each line says `ok` or what is wrong.
+// Measures the layout of the page. Each line is `ok` or an error.
 const lines = [];
 const expect = (what, truth) => lines.push(`${truth ? 'ok' : 'WRONG'} ${what}`);
 const named = element => {
@@ -15,7 +15,7 @@ const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) 
 const wide = document.documentElement.scrollWidth;
 expect(`the page of ${innerWidth} pixels does not scroll sideways: ${wide}`, wide <= innerWidth);
 
-// What has a bar to scroll it may be wider than its place; nothing else may.
+// Only scrollable elements may be wider than their container.
 const scrolls = element => element.closest('.wide, pre, .tip');
 const beyond = all('body *').filter(element => isShown(element) && !scrolls(element) && !element.closest('svg'))
   .filter(element => box(element).right > innerWidth + 1 || box(element).left < -1);

@@ -1,8 +1,7 @@
-//! The page and the gallery as they are laid out at three widths, on light and dark grounds.
+//! Layout of the page and the gallery at three widths, on light and dark backgrounds.
 //!
-//! A browser's window is never narrower than 500 pixels, so the page is put into a frame. A script
-//! in it measures what is clipped, covered or out of sight; a picture of each is left in
-//! `target/tmp` for looking at.
+//! A browser's window is at least 500 pixels wide, so the page is put into a frame. A script in it
+//! finds clipped, covered and invisible elements; screenshots stay in `target/tmp`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use super::sample;
 
 const STEPS: &str = include_str!("layout.js");
 const WIDTHS: [u32; 3] = [400, 800, 1280];
-/// How much of a page is in its picture.
+/// Height of the screenshots.
 const HEIGHT: u32 = 4_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ enum Ground {
     Light,
 }
 
-/// Lays the page out in a frame and returns what the steps wrote.
+/// Lays the page out in a frame and returns the output of the steps.
 fn measured(dir: &Path, page: &str, width: u32, ground: Ground) -> Vec<String> {
     let page = page.replacen("</body>", &format!("<script>{STEPS}</script></body>"), 1);
     let escaped = page.replace('&', "&amp;").replace('"', "&quot;");
@@ -57,8 +56,8 @@ fn measured(dir: &Path, page: &str, width: u32, ground: Ground) -> Vec<String> {
     lines
 }
 
-/// The part of a picture's bytes that differs from the row above or the pixel before: of a blank
-/// one there is none.
+/// The share of bytes in a picture that differ from the row above or the pixel before: zero for a
+/// blank one.
 fn ink(png: &[u8]) -> f64 {
     let mut packed = Vec::new();
     let mut at = 8;
@@ -91,7 +90,7 @@ fn check(name: &str, page: &str) {
 }
 
 #[test]
-fn nothing_of_a_page_is_clipped_at_any_width() {
+fn the_page_is_not_clipped_at_any_width() {
     let (manifest, records) = sample::sweep(7, &["0.5", "0.8"], 2);
     let summary = Summary::new(&records, Some("queue-red"));
     let page = Page {
@@ -168,7 +167,7 @@ fn figure(number: usize) -> Shown {
 }
 
 #[test]
-fn nothing_of_the_gallery_is_clipped_at_any_width() {
+fn the_gallery_is_not_clipped_at_any_width() {
     let figures: Vec<Shown> = (1..=12).map(figure).collect();
     let facts = ["tidegate 0.1.0 0123456789ab".to_owned(), "20 figures".to_owned()];
     let headlines = [Headlines {

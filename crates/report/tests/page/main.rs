@@ -1,10 +1,10 @@
-//! The report page and the figures, from made-up results.
+//! The report page and the figures, from synthetic results.
 
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::unwrap_used,
-    reason = "tests: made-up numbers, and a failure is what unwrap is for"
+    reason = "tests: synthetic numbers, and unwrap reports failures"
 )]
 
 mod browser;

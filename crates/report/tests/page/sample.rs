@@ -1,5 +1,5 @@
-//! Made-up results that look like real ones: seven schemes, five loads, three seeds, with
-//! everything that a report can show. The same every time.
+//! Synthetic, deterministic results that look real: seven schemes, five loads, three seeds, with
+//! everything that a report can show.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tidegate_results::record::{
 };
 use tidegate_results::statistics::Percentile;
 
-/// Schemes with how long they make small flows wait, and how much large ones lose.
+/// Schemes, each with the delay of small flows and the loss of large flows.
 pub(super) const SCHEMES: [(&str, f64, f64); 7] = [
     ("queue-red", 1.0, 1.0),
     ("codel", 0.92, 1.06),
@@ -39,7 +39,7 @@ impl Chance {
     }
 }
 
-/// What a sweep of schemes and loads leaves.
+/// The results of a sweep of schemes and loads.
 pub(super) fn sweep(schemes: usize, loads: &[&str], seeds: u32) -> (Manifest, Vec<Record>) {
     let mut records = Vec::new();
     for (number, scheme) in SCHEMES.iter().cycle().take(schemes).enumerate() {
@@ -167,7 +167,7 @@ fn record(
 }
 
 fn flow(chance: &mut Chance, number: u32, busy: f64, delay: f64, large: f64) -> Flow {
-    // Half of the flows are small, and a tenth carries most bytes.
+    // Half of the flows are small; a tenth carries most bytes.
     let draw = chance.next();
     let bytes = match draw {
         _ if draw < 0.55 => 2e3 + chance.exponential(25e3).min(97e3),
@@ -258,7 +258,7 @@ fn series(chance: &mut Chance, delay: f64) -> Series {
     }
     for flow in 0..3 {
         let mut values = saw(120_000.0, 0.02);
-        // The flow is over before the end.
+        // The flow ends before the run.
         values.iter_mut().skip(samples * (5 + flow) / 8).for_each(|value| *value = f64::NAN);
         traces.push(trace(&format!("flow {flow}"), Quantity::Window, values));
         traces.push(trace(&format!("flow {flow}"), Quantity::Goodput, saw(4e9, 0.3)));

@@ -1,4 +1,4 @@
-//! The reference names every column, with its type and what it means.
+//! The reference documents every column with its type and meaning.
 
 use tidegate_report::export::{FLOWS, Field, LINKS, ORIGIN, PROBES, QUEUES, SERIES, TRACE};
 use tidegate_results::record::Quantity;

@@ -1,4 +1,4 @@
-//! What DuckDB reads of the files: an outside judge of every value and type.
+//! DuckDB reads the files: an independent check of every value and type.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use tidegate_results::record::Record;
 
 use crate::sample::{awkward, empty, manifest, scratch};
 
-/// Prints the types of a file's columns and then its rows, a cell a line. Numbers of floating point
-/// are printed as their bits.
+/// Prints the column types of a file, then its rows, one cell per line. Floating-point numbers are
+/// printed as bits.
 const READER: &str = r"
 import duckdb, json, struct, sys
 def text(cell):
@@ -36,7 +36,7 @@ for label, metric, value, low in found.fetchall():
     print(json.dumps(label), metric, text(value), text(low))
 ";
 
-/// A Python that has the package duckdb: that of `./test`, or the user's own.
+/// A Python with the package duckdb: installed by `./test`, or by the user.
 fn python() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python3");
     let pythons = [own, PathBuf::from("python3")];
@@ -72,7 +72,7 @@ fn bits(value: f64) -> String {
     if value.is_nan() { "null".to_owned() } else { format!("{:016x}", value.to_bits()) }
 }
 
-/// The columns that say which run a row belongs to, and their cells in each row.
+/// The columns that identify the run of a row, and their cells in each row.
 const ORIGIN: [&str; 6] = [
     "point UINTEGER",
     "label VARCHAR",
@@ -178,7 +178,7 @@ fn another_program_reads_the_same_values() {
     let path = scratch("duckdb");
     let folder = Folder::create(&path, &manifest(&["a", "b"])).unwrap();
     let mut first = awkward("a");
-    // Enough rows for pages, dictionaries that overflow and more than one group.
+    // Enough rows for several pages, overflowing dictionaries and more than one row group.
     let pattern = first.flows.clone();
     first.flows.extend((0..2_000_u32).map(|number| {
         let mut flow = pattern[number as usize % pattern.len()].clone();
@@ -222,7 +222,7 @@ fn another_program_reads_the_summary() {
     assert_eq!(json["points"][0]["runs"], 1);
 }
 
-/// The Python of the reference, up to the end of its query, and a line that prints what it gives.
+/// The reference's Python code up to the end of its query, and a line that prints the result.
 fn documented_query(folder: &str) -> String {
     let reference = include_str!("../../../../docs/reference/results.md");
     let begin = reference.find("```python\n").unwrap() + "```python\n".len();
@@ -246,7 +246,7 @@ fn the_documented_query_does_not_mix_the_points_of_a_sweep() {
     };
     planned.runs.iter_mut().enumerate().for_each(place);
     let folder = Folder::create(&path, &planned).unwrap();
-    // Completion times in microseconds, those of one scheme far from those of the other.
+    // Completion times in microseconds; the two schemes differ widely.
     for (place, run) in (0_u64..).zip(&planned.runs) {
         let mut record = empty(&run.id);
         record.run.label.clone_from(&run.label);

@@ -1,4 +1,4 @@
-//! What is written is read back, and what is wrong is said.
+//! Folders are read back as written, and errors are reported.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +9,13 @@ use tidegate_results::record::{Flow, Quantity, Series, Trace};
 
 use crate::sample::{awkward, empty, manifest, scratch};
 
-/// Records as text: not a number is then equal to itself.
+/// Records as text, so that NaN equals itself.
 fn text(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}")
 }
 
 #[test]
-fn every_value_comes_back() {
+fn every_value_is_read_back() {
     let path = scratch("every-value");
     let folder = Folder::create(&path, &manifest(&["a", "b"])).unwrap();
     for record in [awkward("a"), empty("b")] {
@@ -27,7 +27,7 @@ fn every_value_comes_back() {
 }
 
 #[test]
-fn many_rows_come_back() {
+fn many_rows_are_read_back() {
     let path = scratch("many-rows");
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     let mut record = awkward("a");
@@ -47,7 +47,7 @@ fn many_rows_come_back() {
 }
 
 #[test]
-fn the_same_record_is_the_same_bytes() {
+fn equal_records_give_equal_bytes() {
     let bytes = |name: &str| {
         let path = scratch(name);
         let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
@@ -59,7 +59,7 @@ fn the_same_record_is_the_same_bytes() {
 }
 
 #[test]
-fn runs_are_listed_when_they_are_complete() {
+fn only_complete_runs_are_listed() {
     let path = scratch("complete");
     let folder = Folder::create(&path, &manifest(&["c", "a", "b"])).unwrap();
     assert!(folder.finished().is_empty());
@@ -74,7 +74,7 @@ fn runs_are_listed_when_they_are_complete() {
 }
 
 #[test]
-fn a_run_that_is_written_again_replaces_the_old_one() {
+fn a_rewritten_run_replaces_the_old_one() {
     let path = scratch("again");
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     folder.write(&empty("a")).unwrap();
@@ -84,20 +84,20 @@ fn a_run_that_is_written_again_replaces_the_old_one() {
 }
 
 #[test]
-fn a_folder_with_something_in_it_is_refused() {
+fn an_occupied_folder_is_refused() {
     let path = scratch("occupied");
     Folder::create(&path, &manifest(&["a"])).unwrap();
     let error = Folder::create(&path, &manifest(&["a"])).unwrap_err().to_string();
     assert!(error.ends_with(
         "occupied already holds results\n\
-         hint: go on with its missing runs with --resume, or give another folder with --out"
+         hint: run its missing runs with --resume, or use another folder with --out"
     ));
 
     let path = scratch("foreign");
     fs::create_dir_all(&path).unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
     let error = Folder::create(&path, &manifest(&["a"])).unwrap_err().to_string();
-    assert!(error.contains("is not empty, and what it holds are not results"), "{error}");
+    assert!(error.contains("is not empty and holds no results"), "{error}");
     assert_eq!(names(&path), ["notes.txt"]);
 
     let error = Folder::create(&path.join("notes.txt"), &manifest(&["a"])).unwrap_err().to_string();
@@ -105,7 +105,7 @@ fn a_folder_with_something_in_it_is_refused() {
 }
 
 #[test]
-fn an_empty_directory_and_the_remains_of_a_folder_never_begun_are_taken() {
+fn an_empty_directory_and_remains_without_manifest_are_accepted() {
     let path = scratch("empty-directory");
     fs::create_dir_all(path.join("runs")).unwrap();
     fs::write(path.join(".manifest.json.partial"), "{").unwrap();
@@ -114,18 +114,18 @@ fn an_empty_directory_and_the_remains_of_a_folder_never_begun_are_taken() {
 }
 
 #[test]
-fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
+fn a_folder_is_resumed_only_by_the_same_study() {
     let path = scratch("resumed");
     let begun = manifest(&["a", "b"]);
     let folder = Folder::create(&path, &begun).unwrap();
     folder.write(&awkward("a")).unwrap();
-    // A process that died while it wrote b.
+    // A process died while writing b.
     fs::create_dir(path.join("runs/.b.partial")).unwrap();
     fs::write(path.join("runs/.b.partial/flows.parquet"), "PAR1").unwrap();
     assert_eq!(Folder::resume(&path, &begun).unwrap().finished(), ["a"]);
     assert_eq!(names(&path.join("runs")), ["a"]);
 
-    // The command says --resume, and a title is only a title.
+    // The command contains --resume; the title differs.
     let again = Manifest { command: "tidegate run --resume".to_owned(), ..begun.clone() };
     assert_eq!(Folder::resume(&path, &again).unwrap().manifest(), &begun);
 
@@ -160,7 +160,7 @@ fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
 }
 
 #[test]
-fn what_is_no_folder_of_results_is_named() {
+fn other_folders_are_named_in_the_error() {
     let path = scratch("nowhere");
     let error = Folder::open(&path).unwrap_err().to_string();
     assert!(error.starts_with("cannot read ") && error.contains("manifest.json"), "{error}");
@@ -176,7 +176,7 @@ fn what_is_no_folder_of_results_is_named() {
 }
 
 #[test]
-fn a_run_that_was_cut_off_or_changed_is_not_read() {
+fn a_truncated_or_changed_run_is_not_read() {
     let path = scratch("damaged");
     let folder = Folder::create(&path, &manifest(&["a"])).unwrap();
     let place = path.join("runs/a");
@@ -206,7 +206,7 @@ fn a_run_that_was_cut_off_or_changed_is_not_read() {
 }
 
 #[test]
-fn ids_that_are_no_file_names_are_refused() {
+fn ids_that_are_invalid_file_names_are_refused() {
     let path = scratch("ids");
     for ids in [["../a", "b"], ["", "b"], [".a", "b"], ["a/b", "b"], ["a", "A"]] {
         let error = Folder::create(&path, &manifest(&ids)).unwrap_err();

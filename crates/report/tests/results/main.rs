@@ -1,4 +1,4 @@
-//! Folders of results: written, read back, read by another program, damaged on purpose.
+//! Results folders: written, read back, read by another program, and damaged.
 
 #![expect(clippy::unwrap_used, reason = "helpers of a test fail as the test would")]
 

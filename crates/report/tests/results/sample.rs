@@ -12,7 +12,7 @@ use tidegate_results::record::{
 };
 use tidegate_results::statistics::Percentile;
 
-/// A directory of a test's own, empty.
+/// An empty directory for a test.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if path.exists() {
@@ -80,7 +80,7 @@ pub(crate) fn empty(id: &str) -> Record {
     }
 }
 
-/// A record with the values that files like least.
+/// A record with extreme values.
 pub(crate) fn awkward(id: &str) -> Record {
     let counts = || BTreeMap::from([("wait > \"T\"".to_owned(), u64::MAX), (String::new(), 0)]);
     let distribution = |mean, max| Distribution {

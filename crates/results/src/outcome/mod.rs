@@ -1,4 +1,4 @@
-//! What a run left behind, as the plain data that results are made of.
+//! From the outcome of a simulation to a record.
 
 mod series;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use tidegate_scenario::{Built, Coordinate, Experiment};
 
 use tidegate_sim::observe::statistics::{real, weighted_mean};
 
-/// The record of an experiment that was built and run. `command` repeats it alone.
+/// The record of a finished experiment. `command` repeats only this run.
 pub fn record(
     experiment: &Experiment,
     command: String,
@@ -67,7 +67,7 @@ pub fn record(
     })
 }
 
-/// Where an experiment is in its sweep.
+/// The settings of an experiment's point in the sweep.
 pub fn point(experiment: &Experiment) -> Vec<Setting> {
     let setting = |coordinate: &Coordinate| Setting {
         key: coordinate.key.clone(),
@@ -85,7 +85,7 @@ fn end(end: &run::End) -> End {
     }
 }
 
-/// Which value is a percentile of flows' times.
+/// Percentile rule for completion times.
 const fn percentile(convention: Convention) -> Percentile {
     match convention {
         Convention::BccScript | Convention::EcnSharpScript | Convention::TrafficGenerator => {
@@ -115,8 +115,8 @@ fn counters(outcome: &Outcome) -> Counters {
     }
 }
 
-/// How much of the times of the slowest small flows, those from the 99th percentile on, their data
-/// waited at its hosts for others, if that was measured and is more than a half.
+/// Percentage of their completion time that the slowest small flows (from the 99th percentile on)
+/// waited at their own hosts behind other flows, if measured and above 50 %.
 fn host_wait_percent(built: &Built, outcome: &Outcome) -> Result<Option<u8>, ConfigError> {
     let waits = &outcome.observed.host_waits;
     if waits.is_empty() {
@@ -135,14 +135,14 @@ fn host_wait_percent(built: &Built, outcome: &Outcome) -> Result<Option<u8>, Con
         })
         .collect();
     times.sort_unstable();
-    // By nearest rank, whatever the convention.
+    // By nearest rank, for every convention.
     let rank = (times.len() * 99).div_ceil(100);
     let tail = &times[rank.saturating_sub(1)..];
     let sum = |span: fn(&(Span, Span)) -> Span| -> u128 {
         tail.iter().map(|pair| u128::from(span(pair).as_ps())).sum()
     };
     let (time, wait) = (sum(|pair| pair.0), sum(|pair| pair.1));
-    // No flow waits for longer than it takes.
+    // No flow waits longer than its completion time.
     Ok((2 * wait > time).then(|| u8::try_from(wait * 100 / time).unwrap_or(100)))
 }
 
@@ -203,8 +203,7 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
     for seen in &outcome.observed.flows {
         if let Some(flow) = flows.get_mut(seen.flow as usize) {
             flow.received = Some(seen.received);
-            // A flow that is not in the window has none, which is something else than a starved
-            // one.
+            // A flow outside the window has no goodput; a starved flow has zero.
             flow.goodput_bps =
                 (seen.span > Span::ZERO).then(|| seen.goodput().map_or(0, Rate::as_bps));
         }
@@ -224,7 +223,7 @@ fn probes(outcome: &Outcome) -> Vec<Probe> {
     answers.collect()
 }
 
-/// The name of a link, which is that of its port too.
+/// The name of a link and of its port.
 fn name(link: LinkId, built: &Built) -> String {
     let name = built.ports.get(link.index()).cloned();
     name.unwrap_or_else(|| format!("link {}", link.0))
@@ -245,7 +244,7 @@ pub fn queue(port: String, seen: &ObservedQueue) -> Queue {
     }
 }
 
-/// What was seen of a link. One that was watched for no time has no shares.
+/// The measurements of a link. A link observed for no time has no shares.
 fn link(seen: &ObservedLink, built: &Built) -> Link {
     let nothing = if seen.span > Span::ZERO { 0.0 } else { f64::NAN };
     Link {
@@ -294,15 +293,15 @@ fn pauses(built: &Built, outcome: &Outcome) -> Pauses {
     }
 }
 
-/// The probabilities at which a distribution is written down, in parts of 10,000: enough for a
-/// curve and its tail.
+/// Probabilities of stored quantiles, in parts of 10,000: enough to draw the distribution and its
+/// tail.
 const PROBABILITIES: [u32; 27] = [
     0, 100, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000,
     6_500, 7_000, 7_500, 8_000, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950, 9_990, 9_999, 10_000,
 ];
 
-/// A histogram in short. Of probabilities with the same value only the largest is kept, so that a
-/// queue which is empty most of the time takes no space. Without a value it has no mean.
+/// Summarizes a histogram. Of equal quantiles only the one with the largest probability is kept, so
+/// that a mostly empty queue takes no space. An empty histogram has no mean.
 fn distribution(histogram: &Histogram) -> Distribution {
     let mut quantiles: Vec<(f64, f64)> = Vec::new();
     for part in PROBABILITIES {

@@ -1,4 +1,4 @@
-//! What was written down again and again, each number as a trace of its own.
+//! Quantities sampled at a fixed interval, one trace each.
 
 use crate::record::{Quantity, Series, Trace};
 use tidegate_sim::observe::series::{
@@ -10,7 +10,7 @@ use tidegate_units::{Rate, Span};
 use super::{name, real};
 use tidegate_scenario::Built;
 
-/// The samples of a run. Of numbers that a scheme or a transport does not have there is no trace.
+/// The samples of a run, without quantities that the scheme or transport does not have.
 pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
     let active = seen.active_flows.iter().map(|&flows| f64::from(flows));
     let mut traces = vec![Trace {
@@ -28,7 +28,7 @@ pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
     let has_marks = seen.flows.iter().any(is_marked);
     for flow in &seen.flows {
         add_flow(&mut traces, flow, seen.interval);
-        // A flow without marks beside others with some has a line too.
+        // If any flow has marks, flows without marks get a trace too.
         if has_marks {
             let marks = flow.marks().map(|marks| Some(marks.into()));
             let marks = std::iter::once(None).chain(marks);
@@ -41,7 +41,7 @@ pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
     Series { from_ps: seen.from.as_ps(), interval_ps: seen.interval.as_ps(), traces }
 }
 
-/// Adds a trace, unless it has no value at all.
+/// Adds a trace if it has a value.
 fn add(
     traces: &mut Vec<Trace>,
     of: &str,
@@ -66,7 +66,7 @@ fn add_queue(traces: &mut Vec<Trace>, queue: &QueueSeries, built: &Built) {
     trace(Quantity::Capacity, |sample| sample.capacity.map(|rate| real(rate.as_bps())));
 }
 
-/// How many flows are at a port, and what each class and each chosen flow has waiting there.
+/// Active flows at a port, and the bytes that each class and each chosen flow has waiting there.
 fn add_port_flows(
     traces: &mut Vec<Trace>,
     port: &PortFlowsSeries,
@@ -90,7 +90,7 @@ fn add_port_flows(
     }
 }
 
-/// The rate since the last sample; the first sample has none before it.
+/// The rate since the last sample; the first sample has no predecessor.
 fn link_rate(link: &LinkSeries, interval: Span, built: &Built) -> Trace {
     Trace {
         of: name(link.link, built),
@@ -135,7 +135,7 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
     trace_tcp(Quantity::Rto, |tcp| Some(seconds(tcp.rto)));
     trace_tcp(Quantity::Rtt, |tcp| tcp.rtt.map(seconds));
     trace_tcp(Quantity::RttVariation, |tcp| tcp.rtt.map(|_| seconds(tcp.rtt_variation)));
-    // Without a limit to slow start there is nothing to draw.
+    // An infinite slow start threshold is not drawn.
     trace_tcp(Quantity::Ssthresh, |tcp| {
         (tcp.ssthresh < NO_THRESHOLD).then(|| f64::from(tcp.ssthresh))
     });
@@ -151,7 +151,7 @@ struct Tcp {
     rto: Span,
 }
 
-/// From here on a slow start threshold is none: no window gets there.
+/// A slow start threshold from here on is infinite: no window reaches it.
 const NO_THRESHOLD: u32 = 1 << 30;
 
 fn tcp(sample: &FlowSample) -> Option<Tcp> {

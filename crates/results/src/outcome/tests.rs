@@ -64,7 +64,7 @@ fn made(text: &str, overrides: &[&str]) -> (Experiment, Built, Outcome, Record) 
 }
 
 #[test]
-fn flows_have_the_classes_and_times_of_the_simulators_own_statistics() {
+fn flow_classes_and_times_match_the_simulators_statistics() {
     for &convention in Convention::NAMES {
         let set = format!("measure.convention={convention}");
         let (_, built, outcome, record) = made(BUSY, &[&set]);
@@ -106,7 +106,7 @@ fn the_convention_chooses_the_percentile() {
 }
 
 #[test]
-fn a_record_says_how_shared_buffers_were_served() {
+fn shared_buffer_modes_are_counted() {
     let (.., apart) = made(BUSY, &[]);
     assert!(apart.counters.engine.is_empty(), "per-port buffers share nothing");
     let (.., record) = made(BUSY, &["switch.buffer.kind=dynamic-threshold"]);
@@ -116,7 +116,7 @@ fn a_record_says_how_shared_buffers_were_served() {
 }
 
 #[test]
-fn a_record_says_what_the_run_counted() {
+fn counters_match_the_run() {
     let (experiment, built, outcome, record) = made(BUSY, &[]);
     assert_eq!(record.run.id, experiment.id);
     assert_eq!(record.run.command, "again");
@@ -133,13 +133,13 @@ fn a_record_says_what_the_run_counted() {
     assert_eq!(record.counters.started, 61);
     let retransmissions = record.flows.iter().map(|flow| u64::from(flow.retransmissions));
     assert_eq!(record.counters.retransmissions, retransmissions.sum::<u64>());
-    // All queues are observed, so that together they have marked and dropped everything.
+    // All queues are observed, so together they account for all marks and drops.
     let by_queues = record.queues.iter().flat_map(|queue| queue.marks.values()).sum::<u64>();
     assert_eq!(by_queues, marks);
     assert_eq!(record.queues[0].port, built.ports[outcome.observed.queues[0].0.index()]);
     assert_eq!(record.links.len(), outcome.links.len());
     assert_eq!(record.run.scheme, "mq-ecn");
-    // What a link carried, the queues of its port have sent.
+    // A link carries exactly the bytes that the queues of its port send.
     let mut checked = 0;
     for link in &record.links {
         let queues = record.queues.iter().filter(|queue| queue.port == link.name);
@@ -172,9 +172,8 @@ fn flows_are_measured_against_the_ideal_and_by_the_window() {
 }
 
 #[test]
-fn what_is_not_in_the_window_has_no_number() {
-    // The first flow is over when the window begins; the second never ends, and the third comes
-    // later.
+fn values_outside_the_window_are_missing() {
+    // The first flow ends before the window, the second is endless, and the third starts later.
     let early = r#"
         [topology]
         kind = "star"
@@ -211,7 +210,7 @@ fn what_is_not_in_the_window_has_no_number() {
     let idle = record.queues.iter().find(|queue| queue.sent == 0).unwrap();
     assert!(idle.wait_ps.mean.is_nan(), "no packet waited");
     assert!(idle.bytes.mean.abs() < 1e-12, "but it was empty");
-    // Nothing is watched if the run ends before the window.
+    // Nothing is observed if the run ends before the window.
     let (.., record) = made(early, &["measure.end=5ms"]);
     assert!(record.flows.iter().all(|flow| flow.goodput_bps.is_none()));
     for link in &record.links {
@@ -225,7 +224,7 @@ fn what_is_not_in_the_window_has_no_number() {
 }
 
 #[test]
-fn samples_become_traces_of_one_length() {
+fn all_traces_have_the_same_length() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     let samples = outcome.observed.series.as_ref().unwrap().len();
     assert!(samples > 100);
@@ -247,7 +246,7 @@ fn samples_become_traces_of_one_length() {
     }
     let active = &record.series.traces[0];
     assert_eq!((active.of.as_str(), active.quantity), ("network", Quantity::ActiveFlows));
-    // The long flow never ends, and the window of a flow that is over is not a number.
+    // The long flow never ends; the congestion window of a finished flow is NaN.
     let windows = record.series.traces.iter().filter(|trace| trace.quantity == Quantity::Window);
     let over = windows.filter(|trace| trace.values.last().is_some_and(|value| value.is_nan()));
     assert!(over.count() > 5);
@@ -278,8 +277,8 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
 }
 
 #[test]
-fn a_run_that_stalls_says_what_it_waits_for() {
-    // Nothing but ACKs fits into the buffer, not even a probe, so that nothing is ever delivered.
+fn a_stalled_run_names_the_cause() {
+    // Only ACKs fit into the buffer, not even a probe, so no data is delivered.
     let (_, _, _, record) =
         made(BUSY, &["switch.buffer={ kind = \"per-port\", limit = \"50B\" }", "measure.end=none"]);
     let End::Stalled(why) = &record.run.end else {
@@ -288,7 +287,7 @@ fn a_run_that_stalls_says_what_it_waits_for() {
     assert!(why.contains("flows wait"), "{why}");
 }
 
-/// Small flows of a host that also has a flow without end.
+/// Small flows of a host that also has an endless flow.
 const SHARED_HOST: &str = r#"
     name = "shared-host"
     [topology]
@@ -315,7 +314,7 @@ const SHARED_HOST: &str = r#"
 "#;
 
 #[test]
-fn the_time_of_small_flows_in_the_queue_of_their_host_is_noted_if_it_is_most_of_it() {
+fn host_waits_above_half_of_small_flow_times_are_recorded() {
     let percent = |overrides: &[&str]| {
         let (_, _, outcome, record) = made(SHARED_HOST, overrides);
         let noted = record.counters.host_wait_percent;
@@ -324,10 +323,10 @@ fn the_time_of_small_flows_in_the_queue_of_their_host_is_noted_if_it_is_most_of_
     let (fifo, waited) = percent(&["transport.qdisc=fifo"]);
     assert!(fifo > Some(90) && fifo <= Some(100), "{fifo:?}");
     assert!(waited > Some(Span::from_ms(1)), "{waited:?}");
-    // The flow without end, which does not count, is one packet at a time.
+    // The endless flow, which does not count, has one packet at a time in the queue.
     let (fq, waited) = percent(&[]);
     assert_eq!(fq, None);
     assert!(waited > Some(Span::ZERO) && waited < Some(Span::from_us(10)), "{waited:?}");
-    // Ports that the file describes are not measured.
+    // Host ports that the scenario describes are not measured.
     assert_eq!(percent(&["nic={}"]), (None, None));
 }

@@ -1,9 +1,10 @@
 //! Intervals within one run: the bootstrap over blocks of flows.
 //!
-//! A sample is cut into [`BLOCKS`] blocks of flows that started one after the other. A round draws
-//! as many blocks with replacement and takes the statistic of what they hold; the rounds together
-//! show how far it moves. The cost does not grow with flows times rounds: a mean needs only each
-//! block's sum and count, and a high percentile only the largest values, from the top down.
+//! A sample is cut into [`BLOCKS`] blocks of flows that started one after the other. Each round
+//! draws as many blocks with replacement and computes the statistic of their values; the spread
+//! over all rounds gives the interval. The cost does not grow with flows × rounds: a mean needs
+//! only each block's sum and count, and a high percentile only the largest values, from the top
+//! down.
 //!
 //! The generator is seeded by a constant: the same sample has the same interval, always.
 
@@ -11,19 +12,19 @@ use tidegate_units::{Ratio, Rng};
 
 use super::{Interval, Percentile, normal, real};
 
-/// Into how many blocks a sample is cut. Fewer would leave too few to draw from, more would be
-/// shorter than the congestion that neighbours share.
+/// Number of blocks. Fewer blocks are too few to draw from; shorter blocks would split congestion
+/// that neighbouring flows share.
 pub const BLOCKS: usize = 50;
 
-/// How often blocks are drawn.
+/// Number of rounds.
 const ROUNDS: usize = 1_000;
 
-/// What is asked of a sample.
+/// Statistic of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The arithmetic mean.
     Mean,
-    /// A percentile by the rule of the sample.
+    /// A percentile, by the rule of the sample.
     Percentile(Ratio),
 }
 
@@ -32,15 +33,15 @@ pub enum Statistic {
 pub struct Sample {
     /// From the largest to the smallest.
     falling: Vec<(f64, u32)>,
-    /// Of each block the number of its values and their sum.
+    /// Count and sum of the values in each block.
     blocks: Vec<(usize, f64)>,
-    /// Which value is a percentile.
+    /// Percentile rule.
     rule: Percentile,
 }
 
 impl Sample {
-    /// A sample of values with the numbers of their blocks, which are below [`BLOCKS`]; larger ones
-    /// count as the last.
+    /// Builds a sample from values and their block numbers, which are below [`BLOCKS`]; larger
+    /// numbers count as the last block.
     pub fn new(rule: Percentile, values: impl IntoIterator<Item = (f64, usize)>) -> Self {
         let mut blocks = vec![(0, 0.0); BLOCKS];
         let mut falling = Vec::new();
@@ -54,7 +55,7 @@ impl Sample {
         Self { falling, blocks, rule }
     }
 
-    /// How many values it has.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.falling.len()
     }
@@ -71,9 +72,9 @@ impl Sample {
 
     /// The 95 % confidence interval of the statistic; `None` if fewer than two blocks have values.
     ///
-    /// Means are corrected for bias and skew (Efron's `BCa`, the correction from leaving out each
-    /// block in turn). Percentiles are corrected for bias only: they move in steps, so that leaving
-    /// out a block says nothing of their skew.
+    /// Means are corrected for bias and skew (Efron's `BCa`, by leaving out each block in turn).
+    /// Percentiles are corrected for bias only: they move in steps, so leaving out a block says
+    /// nothing about their skew.
     pub fn interval(&self, statistic: Statistic) -> Option<Interval> {
         let filled = self.blocks.iter().filter(|block| block.0 > 0).count();
         if filled < 2 {
@@ -88,8 +89,9 @@ impl Sample {
         corrected(value, &rounds, skew)
     }
 
-    /// The 95 % confidence interval of the ratio to `base`, whose blocks are of the same flows:
-    /// both are drawn together, so that what the flows do to both cancels. `None` if there is none.
+    /// The 95 % confidence interval of the ratio to `base`, whose blocks hold the same flows: both
+    /// are drawn together, so that the influence of the flows cancels. `None` if there is no
+    /// interval.
     pub fn ratio_interval(&self, base: &Self, statistic: Statistic) -> Option<Interval> {
         let ratio = |drawn: &[u32; BLOCKS]| {
             let (above, below) = (self.drawn(statistic, drawn)?, base.drawn(statistic, drawn)?);
@@ -116,7 +118,7 @@ impl Sample {
                 (count > 0).then(|| sum / real(count))
             }
             Statistic::Percentile(fraction) => {
-                // So many are above the one that is sought.
+                // Number of values above the percentile.
                 let rank = self.rule.rank(count, fraction)?;
                 let mut above = count - 1 - rank;
                 let sought = self.falling.iter().find(|&&(_, block)| {
@@ -131,7 +133,7 @@ impl Sample {
     }
 }
 
-/// What each round gives, from the smallest to the largest. Rounds without a value are left out.
+/// The statistic of each round, sorted. Rounds without a value are left out.
 fn rounds(statistic: impl Fn(&[u32; BLOCKS]) -> Option<f64>) -> Vec<f64> {
     let mut rng = Rng::new(95, 0);
     let mut values: Vec<f64> = (0..ROUNDS)
@@ -168,11 +170,12 @@ fn skew(without: &[f64]) -> f64 {
     if spread > 0.0 { power(3) / (6.0 * spread) } else { 0.0 }
 }
 
-/// The interval of the rounds, moved by how many of them lie below the value and by the skew.
+/// The interval of the rounds, corrected for bias (the share of rounds below the value) and for
+/// skew.
 fn corrected(value: f64, rounds: &[f64], skew: f64) -> Option<Interval> {
     let count = rounds.len();
     let last = count.checked_sub(1)?;
-    // Rounds that give the same count half.
+    // Rounds equal to the value count half.
     let below = rounds.iter().filter(|&&round| round < value).count();
     let upto = rounds.iter().filter(|&&round| round <= value).count();
     let part = real(below + upto) / 2.0 / real(count);
@@ -193,12 +196,12 @@ pub(super) mod tests {
     use super::super::P99;
     use super::*;
 
-    /// A uniform value between 0 and 1, never either.
+    /// A uniform value strictly between 0 and 1.
     pub(crate) fn uniform(rng: &mut Rng) -> f64 {
         (f64::from(rng.next_u32()) + 0.5) / 4_294_967_296.0
     }
 
-    /// A standard normal value, by the method of Box and Muller.
+    /// A standard normal value, by the Box-Muller method.
     pub(crate) fn gauss(rng: &mut Rng) -> f64 {
         let radius = (-2.0 * uniform(rng).ln()).sqrt();
         radius * (std::f64::consts::TAU * uniform(rng)).cos()
@@ -212,7 +215,7 @@ pub(super) mod tests {
         )
     }
 
-    /// How many of `trials` intervals hold the truth.
+    /// Number of `trials` whose interval contains the true value.
     fn coverage(
         trials: u32,
         truth: f64,
@@ -250,9 +253,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn neighbours_that_are_alike_do_not_make_the_interval_too_narrow() {
-        // Each value keeps 0.8 of the one before: as flows do that meet the same queue. A bootstrap
-        // of single values would hold the truth in about half of the trials.
+    fn correlated_neighbours_do_not_narrow_the_interval() {
+        // Each value keeps 0.8 of its predecessor, like flows that meet the same queue. A bootstrap
+        // of single values would contain the true value in only half of the trials.
         let sample = |rng: &mut Rng| {
             let mut level = gauss(rng);
             let step = |_| {
@@ -287,7 +290,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_plain_definitions() {
+    fn statistics_match_their_plain_definitions() {
         let values: Vec<f64> = (1..=250).map(f64::from).collect();
         let sample = blocked(&values);
         assert_eq!(sample.value(Statistic::Mean), Some(125.5));
@@ -314,7 +317,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn too_little_has_no_interval() {
+    fn small_samples_have_no_interval() {
         assert_eq!(Sample::new(Percentile::NearestRank, []).interval(Statistic::Mean), None);
         assert_eq!(
             Sample::new(Percentile::NearestRank, [(1.0, 0), (2.0, 0)]).interval(Statistic::Mean),

@@ -1,12 +1,12 @@
-//! Means, percentiles, fairness, and how well each is known.
+//! Means, percentiles, fairness and confidence intervals.
 //!
 //! Two kinds of interval, both for 95 % confidence:
 //!
-//! - [`student`]: over independent runs, from the spread of what each run gives. It needs two runs,
-//!   and is honest about whatever makes runs differ: flow sizes, paths, start times.
-//! - [`bootstrap`]: within one run, from blocks of flows that follow each other, drawn again and
-//!   again by a seeded generator. Flows that start together meet the same queues, so single flows
-//!   are not independent; blocks nearly are. It cannot show what another seed would give.
+//! - [`student`]: over independent runs, from the spread of their values. It needs two runs and
+//!   covers everything that makes runs differ: flow sizes, paths, start times.
+//! - [`bootstrap`]: within one run, by resampling blocks of consecutive flows with a seeded
+//!   generator. Flows that start together meet the same queues, so single flows are not
+//!   independent; blocks nearly are. It cannot show the spread between seeds.
 
 pub mod bootstrap;
 mod normal;
@@ -24,27 +24,27 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// 99 of 100.
+/// The fraction 0.99.
 pub const P99: Ratio = Ratio::new(99, 100).expect("the denominator is not zero");
 
-/// Which of `n` sorted values is a percentile. None of the rules interpolates.
+/// Rule that picks a percentile from `n` sorted values. No rule interpolates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Percentile {
-    /// The smallest value that at least the fraction `p` of all values do not exceed: number
+    /// The smallest value that at least the fraction `p` of all values do not exceed: value
     /// ⌈`p·n`⌉, counted from one.
     #[default]
     NearestRank,
-    /// `sorted[int(p * n)]` in double precision, counted from zero, as the scripts of BCC, of ECN♯
-    /// and of the traffic generator have it.
+    /// `sorted[int(p * n)]` in double precision, counted from zero, as in the scripts of BCC, ECN♯
+    /// and the traffic generator.
     ScriptFloat,
-    /// `sorted[99 * n / 100]` in integers, counted from zero, as TCN's script has it.
+    /// `sorted[99 * n / 100]` in integers, counted from zero, as in TCN's script.
     ScriptInteger,
 }
 
 impl Percentile {
-    /// The place of the percentile `fraction` among `count` sorted values, from zero; `None` if
-    /// there are none. What lies behind the end is the last one.
+    /// Index of the percentile `fraction` among `count` sorted values; `None` if there are none.
+    /// Indices past the end become the last one.
     pub fn rank(self, count: usize, fraction: Ratio) -> Option<usize> {
         let last = count.checked_sub(1)?;
         let (above, below) = (fraction.numerator(), fraction.denominator());
@@ -63,20 +63,20 @@ impl Percentile {
         sorted.get(self.rank(sorted.len(), fraction)?).copied()
     }
 
-    /// Whether it is what most mean.
+    /// Whether this is the usual rule.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The percentile of values that have weights; `None` if nothing has weight. It is the smallest
-/// value below or at which at least `fraction` of all weight lies.
+/// The percentile of weighted values: the smallest value at or below which at least `fraction` of
+/// all weight lies. `None` if nothing has weight.
 pub fn weighted_percentile(values: &mut [(f64, f64)], fraction: Ratio) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|&(_, weight)| weight).sum();
     let part = f64::from(fraction.numerator()) / f64::from(fraction.denominator());
-    // Sums of weights are rounded: what misses its place by less than that is there.
+    // Sums of weights are rounded, so the target allows for the rounding error.
     let wanted = total * (part - 1e-12);
     let mut below = 0.0;
     let reached = values.iter().find(|&&(_, weight)| {
@@ -91,8 +91,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / real(values.len()))
 }
 
-/// The variance of the population that the values are a sample of, `Σ(x − mean)² / (n − 1)`; `None`
-/// of fewer than two.
+/// The sample variance, `Σ(x − mean)² / (n − 1)`; `None` for fewer than two values.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -119,12 +118,12 @@ mod tests {
     const HALF: Ratio = Ratio::new(1, 2).expect("the denominator is not zero");
 
     #[test]
-    fn each_rule_finds_its_own_tail() {
+    fn percentile_rules_differ_as_specified() {
         let indices = |count| {
             [Percentile::NearestRank, Percentile::ScriptFloat, Percentile::ScriptInteger]
                 .map(|rule| rule.rank(count, P99).unwrap())
         };
-        // Of 1 … 100 the 99th value is at 98; the scripts take the one after it.
+        // Of 1 … 100 the 99th value has index 98; the scripts take the next one.
         assert_eq!(indices(100), [98, 99, 99]);
         // ⌈0.99 · 101⌉ = 100, the value at 99; 9999/100 = 99.
         assert_eq!(indices(101), [99, 99, 99]);
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_falls_short_of_a_whole_number_is_cut_as_the_scripts_cut_it() {
+    fn float_rounding_matches_the_scripts() {
         // In double precision 0.57 · 100 is 56.99999999999999.
         let fraction = Ratio::new(57, 100).unwrap();
         assert_eq!(Percentile::ScriptFloat.rank(100, fraction), Some(56));
@@ -151,20 +150,20 @@ mod tests {
             assert_eq!(rule.of(&[3, 5, 9], HALF), Some(5));
             assert_eq!(rule.of(&[3, 5, 9], Ratio::whole(u32::MAX)), Some(9));
         }
-        // The lower of the two in the middle, or the upper.
+        // The lower or the upper of the two middle values.
         assert_eq!(Percentile::NearestRank.of(&[3, 5, 9, 11], HALF), Some(5));
         assert_eq!(Percentile::ScriptInteger.of(&[3, 5, 9, 11], HALF), Some(9));
     }
 
     #[test]
-    fn weights_count_as_so_many_values() {
+    fn a_weight_counts_as_that_many_values() {
         let mut values = [(9.0, 1.0), (3.0, 1.0), (5.0, 2.0)];
         assert_eq!(weighted_percentile(&mut values, HALF), Some(5.0));
         assert_eq!(weighted_percentile(&mut values, Ratio::new(1, 4).unwrap()), Some(3.0));
         assert_eq!(weighted_percentile(&mut values, Ratio::new(3, 4).unwrap()), Some(5.0));
         assert_eq!(weighted_percentile(&mut values, P99), Some(9.0));
         assert_eq!(weighted_percentile(&mut values, Ratio::ONE), Some(9.0));
-        // 99 weights of 0.01 are 0.99, whatever their sum is rounded to.
+        // 99 weights of 0.01 are 0.99, however their sum is rounded.
         let mut hundred: Vec<_> = (1..=100).map(|value| (f64::from(value), 0.01)).collect();
         assert_eq!(weighted_percentile(&mut hundred, P99), Some(99.0));
         assert_eq!(weighted_percentile(&mut [(1.0, 0.0)], HALF), None);
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn means_and_variances_are_those_of_the_school_book() {
+    fn means_and_variances_match_the_definitions() {
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
         // (4 + 1 + 9) / 2

@@ -1,4 +1,5 @@
-//! The normal distribution, from its series: as exact as doubles are, and no table of coefficients.
+//! The normal distribution, computed from its series to the precision of a double, without a table
+//! of coefficients.
 
 use std::f64::consts::PI;
 
@@ -17,7 +18,7 @@ pub(super) fn probability(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / (2.0 * PI).sqrt()
 }
 
-/// The value that a standard normal one is below with the probability `p`, to 12 digits.
+/// The quantile of the standard normal distribution for the probability `p`, to 12 digits.
 pub(super) fn quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);
     for _ in 0..60 {
@@ -40,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn known_values_come_out() {
+    fn known_values_match() {
         assert!(near(probability(0.0), 0.5));
         assert!(near(probability(1.0), 0.841_344_746_068_543));
         assert!(near(probability(-1.959_963_984_540_054), 0.025));

@@ -3,7 +3,7 @@
 use super::{Interval, mean, real, variance};
 
 /// The 95 % confidence interval of the mean of the population, from the values of independent runs;
-/// `None` of fewer than two.
+/// `None` for fewer than two values.
 pub fn interval(values: &[f64]) -> Option<Interval> {
     let (mean, variance) = (mean(values)?, variance(values)?);
     let reach = quantile(values.len() - 1) * (variance / real(values.len())).sqrt();
@@ -15,16 +15,16 @@ pub fn interval(values: &[f64]) -> Option<Interval> {
 pub struct Compared {
     /// The typical ratio.
     pub ratio: f64,
-    /// Its 95 % confidence interval; `None` of a single pair.
+    /// Its 95 % confidence interval; `None` for a single pair.
     pub interval: Option<Interval>,
 }
 
-/// The ratio of the first to the second of each pair; the two of a pair were run under one seed, so
-/// that what the seed does to both cancels. `None` without pairs, or if a second one is zero.
+/// The typical ratio of the first to the second value of a pair. Both ran with the same seed, so
+/// the influence of the seed cancels. `None` without pairs, or if a second value is zero.
 ///
-/// It is the geometric mean, with Student's t over the logarithms: A against B is then exactly the
-/// inverse of B against A. If a first one is zero, which has no logarithm, it is the arithmetic
-/// mean.
+/// The ratio is the geometric mean, with Student's t over the logarithms, so A against B is exactly
+/// the inverse of B against A. If a first value is zero, which has no logarithm, it is the
+/// arithmetic mean.
 pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
     if pairs.is_empty() || pairs.iter().any(|&(_, base)| base <= 0.0) {
         return None;
@@ -40,10 +40,11 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
     Some(Compared { ratio: mean(&logarithms)?.exp(), interval: interval(&logarithms).map(unwound) })
 }
 
-/// The value that a t-distributed one is below with probability 0.975.
+/// The 0.975 quantile of Student's t distribution.
 pub fn quantile(freedom: usize) -> f64 {
-    // Exact to the digits given; beyond, an expansion in 1/freedom is good to 1e-5. A library's
-    // quantile differs in the fifth digit, and published tables of results with it.
+    // Table values are exact to the digits given; beyond the table, an expansion in 1/freedom is
+    // good to 1e-5. A library's quantile differs in the fifth digit and would change published
+    // tables of results.
     const FEW: [f64; 20] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, //
         2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quantile_is_that_of_printed_tables() {
+    fn quantiles_match_printed_tables() {
         let printed = [(1, 12.7062), (2, 4.3027), (20, 2.0860), (21, 2.0796), (30, 2.0423)];
         let large = [(60, 2.0003), (120, 1.9799), (1_000, 1.9623), (10_000_000, 1.96)];
         for (freedom, value) in printed.into_iter().chain(large) {
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_worked_out_by_hand() {
+    fn an_interval_matches_hand_calculation() {
         // Mean 3, variance 7, 4.3027 · √(7/3) = 6.5725.
         let Interval { low, high } = interval(&[1.0, 2.0, 6.0]).unwrap();
         assert!(near(low, -3.5725) && near(high, 9.5725), "{low} {high}");
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_seed_does_to_both_cancels() {
+    fn the_influence_of_a_shared_seed_cancels() {
         // Runs differ tenfold, but one scheme takes half the time in each.
         let pairs = [(1.0, 2.0), (10.0, 20.0), (3.0, 6.0)];
         let Compared { ratio, interval } = compare(&pairs).unwrap();
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_have_a_ratio_only_above_the_line() {
+    fn only_a_zero_numerator_has_a_ratio() {
         assert_eq!(compare(&[(1.0, 0.0), (1.0, 1.0)]), None);
         assert_eq!(compare(&[]), None);
         let none = compare(&[(0.0, 4.0), (1.0, 4.0)]).unwrap();

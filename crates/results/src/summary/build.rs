@@ -11,9 +11,9 @@ use super::single::{interval_within, ratio_within};
 use super::{Estimate, Method, Metric, Point, Relative, Summary, part, warn};
 
 impl Summary {
-    /// Puts runs side by side: those of one point together, each point against the baseline, if
-    /// there is one. `baseline` is a point's label, or something that several points have, such as
-    /// `tcn`; each point is then compared with the one that is most like it.
+    /// Groups runs by point and compares each point with the baseline, if there is one. `baseline`
+    /// is the label of a point, or something that several points share, such as `tcn`; each point
+    /// is then compared with the most similar of them.
     pub fn new<F: RecordedFlow>(records: &[Record<F>], baseline: Option<&str>) -> Self {
         let groups = Group::all(records.iter().map(View::from));
         let places =
@@ -46,7 +46,7 @@ fn point(group: &Group<'_>, place: Option<usize>, estimates: Vec<Option<Estimate
     }
 }
 
-/// The measures that have a value somewhere, and each point's numbers for them.
+/// The metrics with at least one value, and each point's estimates for them.
 pub(super) fn table(
     measures: impl Iterator<Item = &'static Measure>,
     slice: Slice,
@@ -91,7 +91,7 @@ fn estimate(
         (&[record], None) => (interval_within(column, record), Method::Blocks),
         _ => (None, Method::None),
     };
-    // Nothing that is measured is negative.
+    // No measured value is negative.
     let interval = interval.map(|Interval { low, high }| Interval { low: low.max(0.0), high });
     let (low, high, method) = ends(interval, method);
     Some(Estimate {
@@ -104,7 +104,7 @@ fn estimate(
     })
 }
 
-/// A point against its baseline, over the seeds that both have.
+/// The ratio of a point to its baseline, over the seeds that both have.
 fn relative(column: Column, point: Measured<'_>, baseline: Measured<'_>) -> Option<Relative> {
     let pairs = point.pairs(baseline);
     let values: Vec<(f64, f64)> = pairs.iter().map(|pair| pair.values).collect();

@@ -1,4 +1,4 @@
-//! Which runs belong to one point, and which point another is compared with.
+//! Runs grouped by point, and the baseline of each point.
 
 use super::measure::{Column, Found};
 use crate::View;
@@ -12,8 +12,8 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Runs with the same settings and label are of one point. A seed that comes again, as when two
-    /// folders hold the same sweep, begins another point: results are never mixed.
+    /// Groups runs with the same settings and label. A repeated seed, as when two folders hold the
+    /// same sweep, starts another point: results of two folders are never mixed.
     pub(super) fn all(records: impl IntoIterator<Item = View<'a>>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for record in records {
@@ -39,7 +39,7 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// What each of its runs gives for a column.
+    /// The value of each run for a column.
     pub(super) fn found(&self, column: Column) -> Vec<Option<Found>> {
         let found = self.records.iter().map(|&record| column.found(record));
         found.collect()
@@ -56,7 +56,7 @@ pub fn grouped<'a>(records: &[View<'a>]) -> Vec<(String, &'a [Setting], Vec<View
     groups.map(|group| (group.label, group.settings, group.records)).collect()
 }
 
-/// A point and what each of its runs gives for one column.
+/// A point and the values of its runs for one column.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
     pub(super) group: &'a Group<'a>,
@@ -64,7 +64,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The pairs of its runs and the other's under the same seed, with what both give.
+    /// The pairs of runs with the same seed, with both values.
     pub(super) fn pairs(self, other: Self) -> Vec<Pair<'a>> {
         let pair = |(place, &run): (usize, &View<'a>)| {
             let mut bases = other.group.records.iter();
@@ -84,9 +84,9 @@ pub(super) struct Pair<'a> {
     pub(super) values: (f64, f64),
 }
 
-/// The baseline of each point, by its place. `name` is a label, part of labels, a value or
-/// `key=value`. Where several points have it, as when a scheme is run at several loads, each point
-/// is compared with the one that it shares most settings with.
+/// The index of each point's baseline. `name` is a label, part of labels, a value or `key=value`.
+/// If several points match, such as a scheme at several loads, each point is compared with the
+/// match that shares most settings.
 pub(super) fn baselines(groups: &[Group<'_>], name: &str) -> Vec<Option<usize>> {
     let name = name.trim();
     let any = |matches: &dyn Fn(&Group<'_>) -> bool| {

@@ -1,7 +1,7 @@
-//! What is measured of a run: the columns of a table, each with its definition.
+//! The metrics of a run: the columns of a table and their definitions.
 //!
-//! Of flows only those that count are taken, and of times only those of flows that finished;
-//! warnings say how many did not.
+//! Flow metrics cover flows that count, and times cover flows that finished; a warning gives the
+//! number of unfinished flows.
 
 use crate::brief::{Brief, View};
 use crate::record::{Class, ClassPauses, Distribution, Queue};
@@ -10,22 +10,22 @@ use crate::statistics::{P99, Percentile, jain, mean, real, weighted_percentile};
 
 use super::{Better, Metric};
 
-/// A metric and where its value comes from.
+/// A metric and its definition.
 pub(super) struct Measure {
     pub(super) metric: Metric,
     pub(super) of: Of,
 }
 
-/// A value, and how many things it rests on.
+/// A value and its sample count.
 type Value = Option<(f64, usize)>;
 
-/// Where a value comes from.
+/// Definition of a value.
 pub(super) enum Of {
-    /// A number of each flow that counts.
+    /// A statistic over the flows that count.
     Flows(fn(&Brief) -> Option<f64>, Statistic),
-    /// The round-trip times of probes.
+    /// A statistic over the round-trip times of probes.
     Probes(Statistic),
-    /// The run as a whole, or one class of service or queue number of it.
+    /// A value of the whole run, or of one class of service or queue number.
     Run(fn(View<'_>, Option<u8>) -> Value),
 }
 
@@ -36,18 +36,18 @@ pub(super) struct Column {
     pub(super) slice: Slice,
 }
 
-/// Which flows and queues count.
+/// Flows and queues that a column covers.
 #[derive(Clone, Copy)]
 pub(super) enum Slice {
-    /// Those of a class of service, or of a queue's number.
+    /// One class of service or queue number.
     Number(u8),
-    /// Flows of some sizes.
+    /// One bin of flow sizes.
     Sizes(Bin),
     /// All.
     Whole,
 }
 
-/// Sizes of flows: above one and up to another.
+/// A bin of flow sizes, without its lower bound.
 #[derive(Clone, Copy)]
 pub(super) struct Bin {
     pub(super) above: u64,
@@ -61,11 +61,11 @@ impl Bin {
     }
 }
 
-/// What a run gives for a measure.
+/// The value of a measure in one run.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) value: f64,
-    /// How many flows, probes, queues, links or runs it rests on.
+    /// Number of flows, probes, queues, links or runs behind the value.
     pub(super) samples: usize,
 }
 
@@ -97,7 +97,7 @@ impl Column {
         value.is_finite().then_some(Found { value, samples })
     }
 
-    /// The single values of a run and their blocks, if the measure has such.
+    /// The single values of a run with their blocks, if the measure has single values.
     pub(super) fn sample(self, record: View<'_>) -> Option<Sample> {
         match self.measure.of {
             Of::Flows(value, _) => {
@@ -105,7 +105,7 @@ impl Column {
                 Some(Sample::new(record.run.percentile, blocked(record, value)))
             }
             Of::Probes(_) => {
-                // A block is a stretch of time, of all series: they stand one after the other.
+                // A block is a time interval over all series, which are stored one after the other.
                 let series = record.probes.chunk_by(|one, next| one.series == next.series);
                 let blocked = series.flat_map(|series| {
                     let block = |index| index * BLOCKS / series.len();
@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// Whether the blocks of two runs are of the same things.
+    /// Whether the blocks of two runs hold the same flows or probes.
     pub(super) fn is_paired(self, run: View<'_>, other: View<'_>) -> bool {
         let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes());
         match self.measure.of {
@@ -132,7 +132,7 @@ impl Column {
         }
     }
 
-    /// What is asked of the single values.
+    /// The statistic over the single values.
     pub(super) fn statistic(self) -> Option<Statistic> {
         match self.measure.of {
             Of::Flows(_, statistic) | Of::Probes(statistic) => Some(statistic),
@@ -168,9 +168,8 @@ fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Va
     Some((value, values.len()))
 }
 
-/// The numbers of the flows that count, with their blocks: a flow's block depends on its place
-/// among all that count, so that the same flows form a block whatever is asked of them, under every
-/// scheme.
+/// The values of the flows that count, with their blocks. A flow's block depends on its position
+/// among all flows that count, so every metric and every scheme has the same flows in a block.
 pub(super) fn blocked(
     record: View<'_>,
     value: impl Fn(&Brief) -> Option<f64>,
@@ -185,7 +184,7 @@ pub(super) fn counted(record: View<'_>) -> impl Iterator<Item = Brief> {
     record.flows().filter(|flow| flow.counts)
 }
 
-/// How many flows that count should have ended and did not.
+/// Number of flows that count, can end and did not finish.
 pub(super) fn unfinished(record: View<'_>) -> usize {
     counted(record).filter(|flow| flow.bytes().is_some() && flow.fct_ps().is_none()).count()
 }
@@ -226,7 +225,7 @@ macro_rules! measures {
     };
 }
 
-/// What is measured of flows, be it all or those of a class of service.
+/// Flow metrics, for all flows or one class of service.
 const OF_FLOWS: &[Measure] = measures! {
     "fct_mean", "overall mean", "s", Lower, Flows(completion, MEAN);
     "fct_small_mean", "small mean", "s", Lower, Flows(small, MEAN);
@@ -294,22 +293,22 @@ pub(super) fn of_run() -> impl Iterator<Item = &'static Measure> {
     OF_FLOWS.iter().chain(OF_RUN)
 }
 
-/// What is measured of a class of service, in the order of a table's columns.
+/// The measures of a class of service, in the order of a table's columns.
 pub(super) fn of_service() -> impl Iterator<Item = &'static Measure> {
     OF_FLOWS.iter().chain(OF_SERVICE)
 }
 
-/// What is measured of the flows of some sizes, in the order of a table's columns.
+/// The measures of a flow-size bin, in the order of a table's columns.
 pub(super) fn of_size() -> impl Iterator<Item = &'static Measure> {
     OF_SIZE.iter()
 }
 
-/// What is measured of the queues of a number, in the order of a table's columns.
+/// The measures of a queue number, in the order of a table's columns.
 pub(super) fn of_queue() -> impl Iterator<Item = &'static Measure> {
     OF_QUEUE.iter()
 }
 
-/// Whether a number is that of the part, or there is none to be of.
+/// Whether a number belongs to the part; without a part, every number does.
 fn is_of(number: u8, part: Option<u8>) -> bool {
     part.is_none_or(|part| part == number)
 }
@@ -335,12 +334,12 @@ fn whole(total: u64) -> Value {
     Some((count(total), 1))
 }
 
-/// The flows that count, of a class of service if one is meant.
+/// The flows that count, of one class of service if `part` names one.
 fn served(record: View<'_>, part: Option<u8>) -> impl Iterator<Item = Brief> {
     counted(record).filter(move |flow| is_of(flow.service, part))
 }
 
-/// How many flows should have ended and did not.
+/// Number of flows that can end and did not finish.
 fn left_over(record: View<'_>, part: Option<u8>) -> Value {
     let can_end = || served(record, part).filter(|flow| flow.bytes().is_some());
     let flows = can_end().count();
@@ -348,15 +347,15 @@ fn left_over(record: View<'_>, part: Option<u8>) -> Value {
     (flows > 0).then(|| (real(left), flows))
 }
 
-/// The mean of the means of distributions, and how many have one: a queue that was watched for no
-/// time has none.
+/// The mean of the means of distributions, and their number. A queue observed for no time has no
+/// mean.
 fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Value {
     let means = all.map(|one| one.mean).filter(|mean| mean.is_finite());
     let means: Vec<f64> = means.collect();
     Some((mean(&means)?, means.len()))
 }
 
-/// The 99th percentile of distributions put together, each with its weight, and how many there are.
+/// The 99th percentile of merged, weighted distributions, and their number.
 fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Value {
     let with: Vec<_> = all.filter(|(one, _)| !one.quantiles.is_empty()).collect();
     let weighted = |&(one, weight): &(&'a Distribution, f64)| {
@@ -366,8 +365,8 @@ fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Value {
     Some((weighted_percentile(&mut masses, P99)?, with.len()))
 }
 
-/// A distribution as values with the probability that each represents: what lies between two
-/// quantiles counts as the upper one, what lies behind the last as the largest value.
+/// A distribution as values with probability masses: the mass between two quantiles counts as the
+/// upper one, and the mass above the last as the largest value.
 fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
     let end = (1.0, distribution.max);
     let mut before = 0.0;
@@ -378,7 +377,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-/// Jain's index over the goodputs of flows that never end.
+/// Jain's index over the goodputs of endless flows.
 fn fairness(record: View<'_>, _: Option<u8>) -> Value {
     let endless = counted(record).filter(|flow| flow.bytes().is_none());
     let goodputs: Vec<f64> = endless.filter_map(|flow| goodput(&flow)).collect();
@@ -386,15 +385,15 @@ fn fairness(record: View<'_>, _: Option<u8>) -> Value {
     several.then(|| Some((jain(&goodputs)?, goodputs.len()))).flatten()
 }
 
-/// The part of the time in which an observed link, any of them, sent.
+/// Share of time that observed links spent sending, on average.
 fn utilisation(record: View<'_>, _: Option<u8>) -> Value {
     let parts = record.links.iter().map(|link| link.utilisation);
     let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
 }
 
-/// The paused classes of links, of a class if one is meant: they have the numbers of services.
-/// `None` where switches pause nobody.
+/// The paused classes of links, of one class if `part` names one; classes have the numbers of
+/// services. `None` if switches send no pause frames.
 fn paused(record: View<'_>, part: Option<u8>) -> Option<impl Iterator<Item = &ClassPauses>> {
     let classes = record.pauses?.classes.iter();
     Some(classes.filter(move |class| is_of(class.of.class, part)))
@@ -405,7 +404,7 @@ fn pauses(record: View<'_>, part: Option<u8>) -> Value {
     whole(paused(record, part)?.map(|class| class.pauses).sum())
 }
 
-/// The rate of those frames in the whole network, at 64 bytes each.
+/// Rate of pause frames in the whole network, at 64 bytes each.
 fn pause_rate(record: View<'_>, part: Option<u8>) -> Value {
     let (frames, runs) = pauses(record, part)?;
     let span = seconds(record.run.ended_at_ps);
@@ -415,19 +414,19 @@ fn pause_rate(record: View<'_>, part: Option<u8>) -> Value {
 /// Bytes of a pause frame (IEEE 802.1Qbb).
 const PAUSE_FRAME: f64 = 64.0;
 
-/// How long classes of links were paused, all together.
+/// Total time that classes of links were paused.
 fn pause_time(record: View<'_>, part: Option<u8>) -> Value {
     let times = paused(record, part)?.map(|class| class.paused_ps);
     Some((seconds(times.sum()), 1))
 }
 
-/// The longest time that one of them was paused for without a break.
+/// Longest time that one class of a link was paused without a break.
 fn pause_longest(record: View<'_>, part: Option<u8>) -> Value {
     let times = paused(record, part)?.map(|class| class.longest_ps);
     Some((seconds(times.max().unwrap_or(0)), 1))
 }
 
-/// A class's part of what a sum over the flows that count is for all classes.
+/// A class's share of a sum over the flows that count.
 fn share(record: View<'_>, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) -> Value {
     let (mut own, mut all, mut flows) = (0.0, 0.0, 0);
     for flow in counted(record) {
@@ -441,12 +440,12 @@ fn share(record: View<'_>, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) -
     (all > 0.0).then(|| (own / all, flows))
 }
 
-/// Of the bytes of flows that finished.
+/// Share of the bytes of finished flows.
 fn byte_share(record: View<'_>, part: Option<u8>) -> Value {
     share(record, part, |flow| flow.fct_ps().and(flow.bytes()))
 }
 
-/// Of the bytes that arrived in the observed window.
+/// Share of the bytes received in the observed window.
 fn goodput_share(record: View<'_>, part: Option<u8>) -> Value {
     share(record, part, Brief::received)
 }
@@ -458,31 +457,30 @@ fn sum(record: View<'_>, part: Option<u8>, of: fn(&Brief) -> u32) -> Value {
     (flows > 0).then(|| (values.sum(), flows))
 }
 
-/// The observed queues, of a number if one is meant.
+/// The observed queues, of one number if `part` names one.
 fn numbered(record: View<'_>, part: Option<u8>) -> impl Iterator<Item = &Queue> {
     let queues = record.queues.iter();
     queues.filter(move |queue| is_of(queue.queue, part))
 }
 
-/// Of the bytes that observed ports sent.
+/// Share of the bytes that observed ports sent.
 fn throughput_share(record: View<'_>, part: Option<u8>) -> Value {
     let (all, _) = counts(record, None, |queue| queue.sent_bytes)?;
     let (own, queues) = counts(record, part, |queue| queue.sent_bytes).unwrap_or_default();
     (all > 0.0).then(|| (own / all, queues))
 }
 
-/// Bytes in an observed queue, any of them, at any moment of the window.
+/// Mean length of the observed queues in bytes, over the window.
 fn queue_mean(record: View<'_>, part: Option<u8>) -> Value {
     mean_of(numbered(record, part).map(|queue| &queue.bytes))
 }
 
-/// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the
-/// window.
+/// Length in bytes that an observed queue does not exceed 99 % of the time in the window.
 fn queue_p99(record: View<'_>, part: Option<u8>) -> Value {
     p99_of(numbered(record, part).map(|queue| (&queue.bytes, 1.0)))
 }
 
-/// Of packets, whatever queue they waited in.
+/// Mean sojourn time of packets over all observed queues.
 fn wait_mean(record: View<'_>, part: Option<u8>) -> Value {
     let (mut waited, mut packets) = (0.0, 0.0);
     for queue in numbered(record, part).filter(|queue| queue.wait_ps.mean.is_finite()) {
@@ -512,7 +510,7 @@ fn counts(record: View<'_>, part: Option<u8>, of: fn(&Queue) -> u64) -> Value {
     (queues > 0).then_some((sum, queues))
 }
 
-/// The part of the packets sent that were marked in the queue.
+/// Share of sent packets that the queue marked.
 fn mark_share(record: View<'_>, part: Option<u8>) -> Value {
     let (sent, queues) = counts(record, part, |queue| queue.sent)?;
     let (marks, _) = queue_marks(record, part)?;

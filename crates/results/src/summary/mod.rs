@@ -1,5 +1,4 @@
-//! The runs of one or more folders side by side: each point once, with its repetitions put
-//! together.
+//! The runs of one or more folders side by side: one row for each point, over all its repetitions.
 
 mod build;
 mod group;
@@ -19,60 +18,59 @@ pub use single::{interval, ratio_interval, value};
 
 use crate::record::Setting;
 
-/// What a table or a chart of results shows.
+/// The content of result tables and charts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The metrics that have a value somewhere, in the order of a table's columns.
+    /// Metrics with at least one value, in the order of a table's columns.
     pub metrics: Vec<Metric>,
-    /// The points, in the order of the sweep.
+    /// Points, in the order of the sweep.
     pub points: Vec<Point>,
-    /// The point, by its place, that all others are compared with; `None` if there is none, or if
-    /// each has its own, such as the same scheme at the same load: see [`Point::baseline`].
+    /// Index of the baseline of all points. `None` if there is no baseline, or if points have
+    /// different baselines, such as one scheme at each load: see [`Point::baseline`].
     pub baseline: Option<usize>,
-    /// The flows of each class of service; `None` if there is one class only.
+    /// Flows by class of service; `None` if there is only one class.
     pub services: Option<Breakdown>,
-    /// The observed queues of each number; `None` if only one was used.
+    /// Observed queues by queue number; `None` if only one number is used.
     pub queues: Option<Breakdown>,
-    /// The flows of each of the scenario's own bins of sizes; `None` if it names none.
+    /// Flows by the scenario's own size bins; `None` if it defines none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Breakdown>,
-    /// Why some numbers should not be trusted, about all points.
+    /// Warnings about all points.
     pub warnings: Vec<String>,
 }
 
-/// What the parts of a network got: its classes of service, or its queues by their number at a
-/// port.
+/// Results by part: class of service, queue number or flow-size bin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Breakdown {
-    /// The metrics that have a value somewhere, in the order of a table's columns.
+    /// Metrics with at least one value, in the order of a table's columns.
     pub metrics: Vec<Metric>,
-    /// The parts, by rising number.
+    /// Parts, by rising number.
     pub parts: Vec<Part>,
 }
 
 /// A class of service, the queues of one number, or a bin of flow sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The service, the number of the queue, or that of the bin.
+    /// Number of the class, queue or bin.
     pub number: u8,
-    /// Its name, if it has more than a number: the sizes of a bin.
+    /// Name, if the part has one: the sizes of a bin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// For each of [`Summary::points`] its numbers, one for each of [`Breakdown::metrics`]; `None`
-    /// where it has no value.
+    /// For each of [`Summary::points`], one estimate for each of [`Breakdown::metrics`]; `None` for
+    /// a missing value.
     pub points: Vec<Vec<Option<Estimate>>>,
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Metric {
-    /// Its name in files, such as `fct_small_p99`.
+    /// Name in files, such as `fct_small_p99`.
     pub name: &'static str,
-    /// Its name for people, such as `small p99`.
+    /// Name for people, such as `small p99`.
     pub title: &'static str,
-    /// The unit of its values: `s`, `bit/s`, `B` or empty for counts and ratios.
+    /// Unit: `s`, `bit/s`, `B`, or empty for counts and ratios.
     pub unit: &'static str,
-    /// Which values are good.
+    /// Which values are better.
     pub better: Better,
 }
 
@@ -98,20 +96,20 @@ impl Metric {
     }
 }
 
-/// Which values of a metric are good.
+/// Direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Large ones.
+    /// Higher values are better.
     Higher,
-    /// Small ones.
+    /// Lower values are better.
     Lower,
-    /// Neither: it only describes.
+    /// The metric is descriptive.
     Neither,
 }
 
 impl Better {
-    /// Its name in files.
+    /// Name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Higher => "higher",
@@ -124,61 +122,61 @@ impl Better {
 /// A point of a sweep: the same settings under several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// The point in a few words.
+    /// Short name.
     pub label: String,
-    /// What distinguishes it from the others.
+    /// Settings that distinguish the point.
     pub settings: Vec<Setting>,
-    /// How many runs it has.
+    /// Number of runs.
     pub runs: u32,
-    /// The commands that repeat its runs.
+    /// Commands that repeat the runs.
     pub commands: Vec<String>,
-    /// The point, by its place, that it is compared with.
+    /// Index of the point's baseline.
     pub baseline: Option<usize>,
-    /// Its numbers, one for each of [`Summary::metrics`]; `None` where it has no value.
+    /// One estimate for each of [`Summary::metrics`]; `None` for a missing value.
     pub estimates: Vec<Option<Estimate>>,
-    /// Why some of its numbers should not be trusted.
+    /// Warnings about the point.
     pub warnings: Vec<String>,
 }
 
-/// A number and how well it is known.
+/// A value with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The number: of several runs, the mean of what each gives.
+    /// Value: the mean over the runs.
     pub value: f64,
-    /// The lower end of its 95 % confidence interval; not a number if that is not known.
+    /// Lower end of the 95 % confidence interval; NaN if unknown.
     pub low: f64,
-    /// The upper end; not a number if that is not known.
+    /// Upper end; NaN if unknown.
     pub high: f64,
-    /// Where the interval comes from.
+    /// Method of the interval.
     pub method: Method,
-    /// How many flows, packets or runs it rests on.
+    /// Number of flows, packets or runs behind the value.
     pub samples: u64,
-    /// The number divided by the baseline's, if there is one.
+    /// Ratio to the baseline, if there is one.
     pub relative: Option<Relative>,
 }
 
 impl Estimate {
-    /// Its 95 % confidence interval, if that is known.
+    /// The 95 % confidence interval, if known.
     pub fn interval(&self) -> Option<(f64, f64)> {
         known(self.low, self.high)
     }
 }
 
-/// Where a confidence interval comes from.
+/// Method of a confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The blocks of one run, drawn again and again. It says how far chance within the run reaches,
-    /// not what another seed would give.
+    /// Bootstrap over blocks of one run. It covers chance within the run, not the spread between
+    /// seeds.
     Blocks,
-    /// There is no interval.
+    /// No interval.
     None,
     /// Student's t over the runs of the point.
     Runs,
 }
 
 impl Method {
-    /// Its name in files.
+    /// Name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Blocks => "blocks",
@@ -188,21 +186,21 @@ impl Method {
     }
 }
 
-/// A number against the baseline's, seed by seed.
+/// Ratio to the baseline, paired by seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Relative {
-    /// The ratio to the baseline: of several seeds, the geometric mean of what each gives.
+    /// Ratio: the geometric mean over the seeds.
     pub ratio: f64,
-    /// The lower end of its 95 % confidence interval; not a number if that is not known.
+    /// Lower end of the 95 % confidence interval; NaN if unknown.
     pub low: f64,
-    /// The upper end; not a number if that is not known.
+    /// Upper end; NaN if unknown.
     pub high: f64,
-    /// Where the interval comes from.
+    /// Method of the interval.
     pub method: Method,
 }
 
 impl Relative {
-    /// Its 95 % confidence interval, if that is known.
+    /// The 95 % confidence interval, if known.
     pub fn interval(&self) -> Option<(f64, f64)> {
         known(self.low, self.high)
     }

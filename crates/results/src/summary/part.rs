@@ -1,9 +1,8 @@
-//! The same numbers for each class of service, and for the queues of each number.
+//! Results by class of service, queue number and flow-size bin.
 //!
-//! A class of service is what flows have in common that a switch separates. Its packets mostly wait
-//! in one queue, but a sender may tag some of them otherwise, and a scheme may choose queues by
-//! itself: so what flows got is shown by their service, and what queues did by the queue's number
-//! at its port.
+//! Switches separate flows by class of service. The packets of a class mostly wait in one queue,
+//! but a sender may tag some of them differently, and a scheme may choose queues. Flow results are
+//! therefore shown by service, and queue results by the queue's number at its port.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ use super::measure::{Bin, Measure, Slice, counted, of_queue, of_service, of_size
 use super::{Breakdown, Part, Summary};
 
 impl Part {
-    /// What it is called, with the word for its kind if it has only a number.
+    /// The name, or the kind and the number if there is no name.
     pub fn title(&self, kind: &str) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -27,8 +26,7 @@ impl Part {
 }
 
 impl Breakdown {
-    /// One of its parts as a summary of its own, for what shows summaries: the points of the whole
-    /// with the part's numbers. Warnings are those of the whole and left out.
+    /// One part as a summary: the points of the whole with the part's estimates, without warnings.
     pub fn summary(&self, part: &Part, whole: &Summary) -> Summary {
         let mut points = whole.points.clone();
         for (point, estimates) in points.iter_mut().zip(&part.points) {
@@ -55,7 +53,7 @@ pub(super) fn services(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Opt
     breakdown(of_service, slices, groups, baselines)
 }
 
-/// The scenario's own bins of sizes, if it names some: those of the first run that has any.
+/// The scenario's own flow-size bins, taken from the first run that has them.
 pub(super) fn sizes(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Option<Breakdown> {
     let bins = records(groups).map(|record| &record.run.bins);
     let ends = bins.into_iter().find(|bins| !bins.is_empty())?;
@@ -72,12 +70,12 @@ pub(super) fn sizes(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Option
     breakdown(of_size, slices.collect(), groups, baselines)
 }
 
-/// A part that has a number and no name.
+/// A part without a name.
 fn numbered(number: u8) -> (u8, Option<String>, Slice) {
     (number, None, Slice::Number(number))
 }
 
-/// The numbers of observed queues that sent something, if there are several.
+/// The numbers of observed queues that sent packets, if there are several.
 pub(super) fn queues(groups: &[Group<'_>], baselines: &[Option<usize>]) -> Option<Breakdown> {
     let queues = records(groups).flat_map(|record| record.queues);
     let used = queues.filter(|queue| queue.sent > 0);
@@ -104,7 +102,7 @@ fn breakdown<I: Iterator<Item = &'static Measure>>(
         ((number, name), table)
     });
     let found: Vec<_> = found.collect();
-    // A class without large flows has no number for them, but a place.
+    // A class without large flows keeps an empty cell for them.
     let all = measures().map(|measure| measure.metric);
     let metrics = all.filter(|metric| found.iter().any(|(_, (has, _))| has.contains(metric)));
     let metrics: Vec<_> = metrics.collect();

@@ -1,15 +1,15 @@
-//! Which of several values is the best, and which cannot be distinguished from it.
+//! Ranks: the best of several values, and the values tied with it.
 
 use super::{Better, Estimate, Relative};
 
-/// A value and the ends of its interval, which are not a number if they are not known.
+/// A value and the ends of its interval, which are NaN if unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extent {
-    /// The value.
+    /// Value.
     pub value: f64,
-    /// The lower end.
+    /// Lower end.
     pub low: f64,
-    /// The upper end.
+    /// Upper end.
     pub high: f64,
 }
 
@@ -25,21 +25,21 @@ impl From<Relative> for Extent {
     }
 }
 
-/// How a value compares with the others of its group.
+/// Rank of a value in its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// It is better than all others, and its interval meets none of theirs.
+    /// Better than all others; its interval overlaps no other.
     Best,
-    /// The best, or one whose interval meets that of the best, so that the order may be chance.
-    /// Where the interval of the best is not known, nothing is tied.
+    /// The best value, or a value whose interval overlaps the best one's, so that the order may be
+    /// chance. If the interval of the best value is unknown, nothing is tied.
     Tied,
-    /// The best is better.
+    /// Worse than the best value.
     Behind,
 }
 
 impl Rank {
-    /// The rank of a value in its group, which includes itself. A group in which all are tied has
-    /// no ranks, and neither has a metric that only describes.
+    /// The rank of a value in its group, which includes the value. `None` if all values are tied or
+    /// the metric is descriptive.
     pub fn of(own: Extent, better: Better, group: &[Extent]) -> Option<Self> {
         let values = || group.iter().map(|extent| extent.value);
         let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn values_whose_intervals_meet_that_of_the_best_are_tied() {
+    fn values_are_tied_when_intervals_overlap_the_best() {
         let group = [extent(3.0, 0.4), extent(1.0, 0.5), extent(2.0, 0.6)];
         let expected = [Rank::Behind, Rank::Tied, Rank::Tied].map(Some);
         assert_eq!(ranks(Better::Lower, &group), expected);
@@ -89,7 +89,7 @@ mod tests {
         let expected = [Rank::Behind, Rank::Best].map(Some);
         assert_eq!(ranks(Better::Lower, &apart), expected);
         let all = [extent(1.2, 0.5), extent(1.0, 0.5)];
-        assert_eq!(ranks(Better::Lower, &all), [None, None], "nobody is crowned");
+        assert_eq!(ranks(Better::Lower, &all), [None, None], "all are tied");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::statistics::Interval;
 use super::Metric;
 use super::measure::{self, Column, Measure};
 
-/// What a run gives for a metric, if it has a value.
+/// The value of a metric in a run, if it has one.
 pub fn value<'a>(metric: Metric, record: impl Into<View<'a>>) -> Option<f64> {
     column(metric)?.found(record.into()).map(|found| found.value)
 }
@@ -16,7 +16,8 @@ pub fn interval<'a>(metric: Metric, record: impl Into<View<'a>>) -> Option<Inter
     interval_within(column(metric)?, record.into())
 }
 
-/// The same of its ratio to another run, if both have the same flows or probes.
+/// The 95 % confidence interval of a metric's ratio to another run, if both have the same flows or
+/// probes.
 pub fn ratio_interval<'a>(
     metric: Metric,
     run: impl Into<View<'a>>,

@@ -45,7 +45,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
 
 const MS: u64 = 1_000_000_000;
 
-/// A flow that takes so many milliseconds, twice as long as in an empty network.
+/// A flow with this completion time in milliseconds, twice the time in an empty network.
 fn flow(number: u32, class: Class, ms: u64) -> Flow {
     Flow {
         number,
@@ -74,7 +74,7 @@ fn with_flows(record: Record, flows: impl IntoIterator<Item = Flow>) -> Record {
     Record { flows: flows.into_iter().collect(), ..record }
 }
 
-/// Small flows of these milliseconds.
+/// Small flows with these completion times in milliseconds.
 fn small(record: Record, ms: &[u64]) -> Record {
     let flows = ms.iter().zip(0..).map(|(&ms, number)| flow(number, Class::Small, ms));
     with_flows(record, flows)
@@ -90,7 +90,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_run_says_which_value_is_a_percentile_of_its_flows() {
+fn percentiles_follow_the_rule_of_the_run() {
     let flows = (1..=100).map(|number| flow(number, Class::Small, u64::from(number)));
     let mut record = with_flows(run("tcn", "0.5", 0), flows);
     let p99 = Metric::all().find(|metric| metric.name == "fct_small_p99");
@@ -115,14 +115,14 @@ fn packed_flows_give_the_same_summary() {
 }
 
 #[test]
-fn nothing_gives_an_empty_summary() {
+fn no_records_give_an_empty_summary() {
     let summary = Summary::new::<Flow>(&[], Some("tcn"));
     assert!(summary.points.is_empty() && summary.metrics.is_empty());
     assert_eq!(summary.baseline, None);
 }
 
 #[test]
-fn only_flows_that_count_and_finished_have_times() {
+fn times_cover_only_counted_and_finished_flows() {
     let mut flows = vec![
         flow(0, Class::Small, 1_000),
         flow(1, Class::Small, 1),
@@ -159,7 +159,7 @@ fn runs_of_a_point_give_their_mean_and_students_interval() {
     assert_eq!(summary.points.len(), 1);
     let Estimate { value, low, high, method, samples, relative } =
         get(&summary, 0, "fct_mean").unwrap();
-    // 2, 4 and 6 ms: mean 4, deviation 2, 4.3027 · 2 / √3 = 4.968; below zero is nothing.
+    // 2, 4 and 6 ms: mean 4, deviation 2, 4.3027 · 2 / √3 = 4.968; the interval is cut off at zero.
     assert!(near(value, 0.004) && low == 0.0 && near(high, 0.008_968_4), "{value} {low} {high}");
     assert_eq!((method, samples, relative), (Method::Runs, 3, None));
     let point = &summary.points[0];
@@ -168,7 +168,7 @@ fn runs_of_a_point_give_their_mean_and_students_interval() {
 }
 
 #[test]
-fn a_single_run_has_an_interval_from_its_blocks_and_its_counts_none() {
+fn a_single_run_has_block_intervals_except_for_counts() {
     let times: Vec<u64> = (1..=1_000).collect();
     let summary = Summary::new(&[small(run("tcn", "0.6", 1), &times)], None);
     let mean = get(&summary, 0, "fct_mean").unwrap();
@@ -181,7 +181,7 @@ fn a_single_run_has_an_interval_from_its_blocks_and_its_counts_none() {
 }
 
 #[test]
-fn points_are_compared_seed_by_seed_with_the_one_most_like_them() {
+fn points_are_compared_by_seed_with_the_most_similar_baseline() {
     let mut runs = Vec::new();
     for load in ["0.3", "0.6"] {
         for (scheme, factor) in [("tcn", 2), ("codel", 3)] {
@@ -208,7 +208,7 @@ fn points_are_compared_seed_by_seed_with_the_one_most_like_them() {
     assert_eq!(summary.baseline, Some(1));
     let relative = get(&summary, 2, "fct_mean").unwrap().relative.unwrap();
     assert!(near(relative.ratio, 20.0 / 3.0));
-    // There are no drops at all: nothing can be said of their ratio.
+    // Without any drops there is no ratio.
     assert_eq!(get(&summary, 2, "drops").unwrap().relative, None);
 
     let summary = Summary::new(&runs, Some("red"));
@@ -228,7 +228,7 @@ fn a_single_pair_is_compared_block_by_block() {
     assert!(near(relative.ratio, 2.0) && near(relative.low, 2.0) && near(relative.high, 2.0));
     assert_eq!(relative.method, Method::Blocks);
 
-    // Flows that are not the same cannot be paired.
+    // Different flows cannot be paired.
     let runs = [small(run("a", "1", 1), &times), small(run("b", "1", 1), &doubled[1..])];
     let summary = Summary::new(&runs, Some("a"));
     let relative = get(&summary, 1, "fct_mean").unwrap().relative.unwrap();
@@ -236,7 +236,7 @@ fn a_single_pair_is_compared_block_by_block() {
 }
 
 #[test]
-fn the_same_sweep_twice_is_not_mixed() {
+fn two_copies_of_a_sweep_stay_separate() {
     let runs = [1, 2, 1, 2].map(|seed| small(run("tcn", "0.6", seed), &[1]));
     let summary = Summary::new(&runs, None);
     let labels: Vec<_> = summary.points.iter().map(|point| &*point.label).collect();
@@ -259,7 +259,7 @@ fn queue(mean: f64, quantiles: &[(f64, f64)], max: f64) -> Queue {
 }
 
 #[test]
-fn queues_are_taken_together() {
+fn queue_distributions_are_merged() {
     let mut record = run("tcn", "0.6", 1);
     // One is empty half of the time and then at 100; the other is at 1000 in 4 of 100 moments.
     record.queues = vec![
@@ -279,7 +279,7 @@ fn queues_are_taken_together() {
 }
 
 #[test]
-fn links_probes_and_endless_flows_have_their_numbers() {
+fn links_probes_and_endless_flows_have_metrics() {
     let mut record = small(run("tcn", "0.6", 1), &[]);
     let link = |utilisation| Link {
         name: String::new(),
@@ -339,7 +339,7 @@ fn of_link(link: &str, class: u8) -> LinkClass {
 }
 
 #[test]
-fn pauses_are_summed_up_in_all_and_by_class() {
+fn pauses_are_summed_in_total_and_by_class() {
     let summary = Summary::new(&[paused()], None);
     let value = |name| get(&summary, 0, name).unwrap().value;
     assert!(near(value("pauses"), 256.0));
@@ -351,7 +351,7 @@ fn pauses_are_summed_up_in_all_and_by_class() {
     assert!(near(value_of(services, 3, 0, "pauses").unwrap(), 250.0));
     assert!(near(value_of(services, 3, 0, "pause_longest").unwrap(), 0.003));
     assert!(near(value_of(services, 0, 0, "pauses").unwrap(), 0.0));
-    // Where nobody is ever paused, there is nothing to say of it.
+    // Without PFC there are no pause metrics.
     let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1; 1_000])], None);
     assert_eq!(get(&summary, 0, "pauses"), None);
 }
@@ -367,14 +367,14 @@ fn small_flows_that_wait_at_their_own_hosts_are_warned_of() {
     let of_hosts = |warning: &&String| warning.contains("their own host");
     let others = warnings(&[record(1, None), record(2, None)]);
     assert_eq!(others.iter().find(of_hosts), None);
-    // One run of the point is enough, and the worst is named.
+    // One run of the point is enough, and the warning names the worst.
     let warned = warnings(&[record(1, Some(61)), record(2, None), record(3, Some(83))]);
     assert_eq!(
         warned.iter().filter(of_hosts).collect::<Vec<_>>(),
         [
             "the slowest small flows spend 83 % of their time in the queue of their own host, before the \
-          first switch, which no marking scheme changes; set transport.qdisc = \"fq\", as Linux hosts have \
-          it, or describe the hosts' ports in [nic]; observe.ports takes names such as \"host0>*\""
+             first switch, where no marking scheme helps; set transport.qdisc = \"fq\", as on Linux hosts, \
+             or describe the hosts' ports in [nic]; observe.ports accepts names such as \"host0>*\""
         ]
     );
 }
@@ -385,8 +385,8 @@ fn storms_and_deadlocks_are_warned_of() {
     let storm = &warnings(paused())[0];
     assert_eq!(
         storm,
-        "a pause storm in the run with seed 1: b>c (class 4) was paused for 4.00 ms at a stretch, longer \
-         than 3.00 ms (observe.storm); where nothing drains, look at the receivers and at deadlocks"
+        "pause storm in the run with seed 1: b>c (class 4) was paused for 4.00 ms without a break, longer \
+         than 3.00 ms (observe.storm); if nothing drains, check the receivers and look for deadlocks"
     );
     let mut record = paused();
     let pauses = record.pauses.as_mut().unwrap();
@@ -399,14 +399,14 @@ fn storms_and_deadlocks_are_warned_of() {
     }];
     assert_eq!(
         warnings(record)[0],
-        "in the run with seed 1 pauses hold each other for good since 5.00 ms: a>b (class 3) waits for b>a \
-         (class 4) waits for a>b (class 3), and one more class of a link waits behind them; break the cycle, \
-         with routes that do not turn up again after they came down or with other classes"
+        "PFC deadlock in the run with seed 1, since 5.00 ms: a>b (class 3) waits for b>a (class 4) waits \
+         for a>b (class 3), and one more class of a link waits behind this cycle; break the cycle with \
+         routes that never go up again after going down, or with other classes"
     );
 }
 
 #[test]
-fn runs_without_an_end_are_named() {
+fn stalled_and_interrupted_runs_are_warned_of() {
     let mut stalled = small(run("tcn", "0.6", 1), &[1; 1_000]);
     stalled.run.end = End::Stalled("port 3 is paused".to_owned());
     let mut stopped = small(run("tcn", "0.6", 2), &[1; 1_000]);
@@ -419,20 +419,20 @@ fn runs_without_an_end_are_named() {
 }
 
 #[test]
-fn tails_of_few_flows_are_not_trusted() {
+fn percentiles_of_few_flows_are_warned_of() {
     let warnings = |flows: usize, runs: u32| {
         let runs: Vec<_> =
             (1..=runs).map(|seed| small(run("tcn", "0.6", seed), &vec![1; flows])).collect();
         Summary::new(&runs, None).points[0].warnings.clone()
     };
-    assert!(warnings(99, 20)[0].contains("rests on 99 flows in a run"));
-    assert!(warnings(100, 9)[0].contains("rests on 900 flows, of which fewer than ten"));
+    assert!(warnings(99, 20)[0].contains("comes from only 99 flows in a run"));
+    assert!(warnings(100, 9)[0].contains("comes from only 900 flows, fewer than ten"));
     assert!(warnings(100, 10).is_empty());
     assert!(warnings(1_000, 1).is_empty());
 }
 
 #[test]
-fn a_run_in_which_no_flow_counts_is_named() {
+fn a_run_without_counted_flows_is_warned_of() {
     let mut record = small(run("tcn", "0.6", 7), &[1]);
     record.flows[0].counts = false;
     let warnings = &Summary::new(&[record], None).points[0].warnings;
@@ -458,14 +458,14 @@ fn has_trend(records: &[Record]) -> bool {
 }
 
 #[test]
-fn a_warm_up_that_is_too_short_is_noticed() {
+fn a_short_warm_up_is_warned_of() {
     let filling = |number| if number < 300 { 1.0 } else { 1.5 };
     assert!(has_trend(&[drifting(1, filling)]));
     assert!(has_trend(&[1, 2, 3].map(|seed| drifting(seed, filling))));
     let summary = Summary::new(&[drifting(1, filling)], None);
     let warning = summary.points[0].warnings.last().unwrap();
     assert!(warning.contains("% less time than the next ones"), "{warning}");
-    // What changes only while the network empties is no matter of the warm-up.
+    // A change while the network drains is unrelated to the warm-up.
     assert!(!has_trend(&[drifting(1, |number| if number > 1_700 { 0.5 } else { 1.0 })]));
 }
 
@@ -482,20 +482,20 @@ fn advised(records: &[Record]) -> u32 {
 }
 
 #[test]
-fn a_warm_up_that_is_too_short_is_reported_with_one_that_would_do() {
+fn the_advised_warm_up_is_long_enough() {
     let filling = |number| if number < 300 { 1.0 } else { 1.5 };
     for runs in [1, 3] {
         let records: Vec<Record> = (1..=runs).map(|seed| drifting(seed, filling)).collect();
         let flows = advised(&records);
         assert!((280..=600).contains(&flows), "{flows} flows of {runs} runs");
-        // What it says helps.
+        // The advised warm-up removes the warning.
         let mut later = records;
         for flow in later.iter_mut().flat_map(|record| &mut record.flows) {
             flow.counts = flow.number >= flows;
         }
         assert!(!has_trend(&later));
     }
-    // Flows that do not count already are among those that should not.
+    // The advised number includes flows that already do not count.
     let mut late = drifting(1, |number| if number < 800 { 1.0 } else { 1.5 });
     for flow in &mut late.flows {
         flow.counts = flow.number >= 500;
@@ -505,16 +505,19 @@ fn a_warm_up_that_is_too_short_is_reported_with_one_that_would_do() {
 }
 
 #[test]
-fn a_network_that_never_settles_gets_no_number() {
+fn no_warm_up_is_advised_without_steady_state() {
     let growing = |number: u32| 1.0 + f64::from(number) / 500.0;
     let summary = Summary::new(&[drifting(1, growing)], None);
     let warning = summary.points[0].warnings.last().unwrap();
-    assert!(warning.contains("raise measure.warm_up_flows until this is gone"), "{warning}");
+    assert!(
+        warning.contains("raise measure.warm_up_flows until this warning disappears"),
+        "{warning}"
+    );
     assert!(warning.contains("half of the 2000 flows"), "{warning}");
 }
 
 #[test]
-fn two_runs_warn_as_one_does() {
+fn one_or_two_runs_are_warned_of() {
     let of = |runs: u32| {
         let records: Vec<Record> = (1..=runs).map(|seed| drifting(seed, |_| 1.0)).collect();
         Summary::new(&records, None).warnings
@@ -525,7 +528,7 @@ fn two_runs_warn_as_one_does() {
 }
 
 #[test]
-fn a_network_that_has_settled_is_seldom_blamed() {
+fn steady_state_seldom_raises_a_false_alarm() {
     let alarms = (0..300).filter(|&seed| has_trend(&[drifting(seed, |_| 1.0)])).count();
     assert!(alarms <= 3, "{alarms} of 300");
 }
@@ -555,7 +558,7 @@ fn classes_of_service_have_their_own_times_and_shares() {
         of(2, Class::Small, 6),
         of(2, Class::Large, 10),
         Flow { fct_ps: None, ..of(2, Class::Large, 50) },
-        // It began in the warm-up: a class that has only such flows is none.
+        // This flow started in the warm-up: a class with only such flows is left out.
         Flow { counts: false, ..of(7, Class::Small, 1) },
     ];
     let run = with_flows(run("tcn", "0.6", 1), flows);
@@ -570,7 +573,7 @@ fn classes_of_service_have_their_own_times_and_shares() {
     assert!(near(value(2, "fct_large_mean").unwrap(), 0.010));
     assert_eq!(value(0, "fct_large_mean"), None, "it has no large flows");
     assert_eq!(value(0, "fct_medium_mean"), None, "none has");
-    // 4 of the 20 KB that finished.
+    // 4 of the 20 KB of finished flows.
     assert!(near(value(0, "byte_share").unwrap(), 0.2));
     assert!(near(value(2, "byte_share").unwrap(), 0.8));
     assert_eq!((value(0, "marks"), value(2, "marks")), (Some(4.0), Some(6.0)));
@@ -585,13 +588,13 @@ fn classes_of_service_have_their_own_times_and_shares() {
 }
 
 #[test]
-fn one_class_of_service_is_not_distinguished() {
+fn a_single_class_of_service_has_no_breakdown() {
     let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1, 2])], None);
     assert_eq!((summary.services, summary.queues), (None, None));
 }
 
 #[test]
-fn classes_are_compared_with_the_baselines_own() {
+fn classes_are_compared_with_the_same_class_of_the_baseline() {
     let with = |scheme: &str, ms: [u64; 2]| {
         let flows = [0, 1].map(|service| Flow {
             service,
@@ -610,7 +613,7 @@ fn classes_are_compared_with_the_baselines_own() {
 }
 
 #[test]
-fn queues_of_a_number_are_taken_together() {
+fn queues_of_one_number_are_merged() {
     let of = |number: u8, sent: u64, wait_us: f64| Queue {
         queue: number,
         sent,
@@ -636,7 +639,7 @@ fn queues_of_a_number_are_taken_together() {
 }
 
 #[test]
-fn bins_of_ones_own_have_their_numbers() {
+fn custom_size_bins_have_metrics() {
     let flow_of = |bytes, ms| Flow { bytes: Some(bytes), ..flow(0, Class::Small, ms) };
     let flows = [flow_of(1_000, 2), flow_of(10_000, 4), flow_of(10_001, 8), flow_of(100_001, 16)];
     let mut run = with_flows(run("tcn", "0.6", 1), flows);

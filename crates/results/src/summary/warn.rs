@@ -1,4 +1,4 @@
-//! When a number should not be trusted, and what to do about it.
+//! Warnings: why a number is not trustworthy, and the remedy.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,51 +12,51 @@ use crate::statistics::{mean, real, student, variance};
 use super::group::Group;
 use super::measure::{blocked, completion, counted, seconds, slowdown, unfinished};
 
-/// Of fewer flows a 99th percentile is the largest value.
+/// With fewer flows, the 99th percentile is the largest value.
 const RUN_TAIL: usize = 100;
-/// Of fewer flows, all runs together, fewer than ten lie behind a 99th percentile.
+/// With fewer flows over all runs, fewer than ten lie above the 99th percentile.
 const POINT_TAIL: usize = 1_000;
-/// A trend is reported only if it is larger than this, and than chance would have it once in some
-/// hundred times.
+/// A trend is reported only if it exceeds this and is larger than chance (about one false alarm in
+/// several hundred).
 const TREND: f64 = 0.05;
 const CHANCE: f64 = 3.0;
 
-/// What holds for all points.
+/// Warnings about all points.
 pub(super) fn of_all(groups: &[Group<'_>], missing_baseline: Option<&str>) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(name) = missing_baseline {
         let labels: Vec<&str> = groups.iter().map(|group| &*group.label).collect();
         warnings.push(format!(
-            "no point is called {name}, so nothing is compared with it; there are: {}",
+            "no point is called {name}, so there is no baseline; the points are: {}",
             labels.join("; ")
         ));
     }
     let has_points_of = |runs: usize| groups.iter().any(|group| group.records.len() == runs);
     if has_points_of(1) {
         warnings.push(
-            "points with a single run: their intervals show only chance within that run, and counts \
-             have none; set runs = 5 or more to see what another seed would give"
+            "points with a single run: intervals cover only chance within that run, and counts have \
+             no interval; set runs = 5 or more to see the spread between seeds"
                 .to_owned(),
         );
     }
     if has_points_of(2) {
         warnings.push(
-            "points with only two runs: two say little of how runs differ, so that their intervals \
-             reach nine deviations to each side; set runs = 5 or more, with which it is 1.2"
+            "points with only two runs: 95 % intervals are ±9 standard deviations wide; set runs = 5 \
+             or more (±1.2)"
                 .to_owned(),
         );
     }
     let numbers: BTreeSet<usize> = groups.iter().map(|group| group.records.len()).collect();
     if numbers.len() > 1 {
         warnings.push(
-            "points have different numbers of runs; comparisons use the seeds that both have"
+            "points have different numbers of runs; comparisons use only the seeds that both points have"
                 .to_owned(),
         );
     }
     warnings
 }
 
-/// What holds for one point.
+/// Warnings about one point.
 pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
     let mut warnings: Vec<String> = group.records.iter().filter_map(|&run| ending(run)).collect();
     warnings.extend(group.records.iter().flat_map(|&run| deadlocks(run)));
@@ -68,23 +68,23 @@ pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
     warnings
 }
 
-/// A run that did not come to its end.
+/// A run that was interrupted or stalled.
 fn ending(record: View<'_>) -> Option<String> {
     let seed = &record.run.seed;
     match &record.run.end {
         End::Finished | End::TimeUp => None,
         End::Interrupted => Some(format!(
-            "the run with seed {seed} was interrupted: its numbers are of a part of the traffic; run \
-             it again"
+            "the run with seed {seed} was interrupted: its results cover only part of the traffic; \
+             run it again"
         )),
         End::Stalled(what) => Some(format!(
-            "the run with seed {seed} stalled ({what}): flows waited for ever; its times are of those \
-             that finished before"
+            "the run with seed {seed} stalled ({what}): flows waited forever; completion times cover \
+             only flows that finished before"
         )),
     }
 }
 
-/// Pauses that hold each other.
+/// PFC deadlocks.
 fn deadlocks(record: View<'_>) -> Vec<String> {
     let found = record.pauses.iter().flat_map(|pauses| &pauses.deadlocks);
     let warning = |deadlock: &Deadlock| {
@@ -92,12 +92,12 @@ fn deadlocks(record: View<'_>) -> Vec<String> {
         let cycle: Vec<String> = deadlock.cycle.iter().chain(first).map(named).collect();
         let behind = match deadlock.behind.len() {
             0 => String::new(),
-            1 => ", and one more class of a link waits behind them".to_owned(),
-            more => format!(", and {more} more classes of links wait behind them"),
+            1 => ", and one more class of a link waits behind this cycle".to_owned(),
+            more => format!(", and {more} more classes of links wait behind this cycle"),
         };
         format!(
-            "in the run with seed {} pauses hold each other for good since {}: {}{behind}; break the \
-             cycle, with routes that do not turn up again after they came down or with other classes",
+            "PFC deadlock in the run with seed {}, since {}: {}{behind}; break the cycle with routes \
+             that never go up again after going down, or with other classes",
             record.run.seed,
             time(deadlock.since_ps),
             cycle.join(" waits for ")
@@ -106,18 +106,18 @@ fn deadlocks(record: View<'_>) -> Vec<String> {
     found.map(warning).collect()
 }
 
-/// Pauses that last too long.
+/// Pause storms.
 fn storm(record: View<'_>) -> Option<String> {
     let pauses = record.pauses?;
     let longest = pauses.storms().max_by_key(|class| class.longest_ps)?;
     let others = match pauses.storms().count() - 1 {
         0 => String::new(),
-        1 => ", and another class of a link for too long as well".to_owned(),
-        more => format!(", and {more} other classes of links for too long as well"),
+        1 => ", and so was another class of a link".to_owned(),
+        more => format!(", and so were {more} other classes of links"),
     };
     Some(format!(
-        "a pause storm in the run with seed {}: {} was paused for {} at a stretch, longer than {} \
-         (observe.storm){others}; where nothing drains, look at the receivers and at deadlocks",
+        "pause storm in the run with seed {}: {} was paused for {} without a break, longer than {} \
+         (observe.storm){others}; if nothing drains, check the receivers and look for deadlocks",
         record.run.seed,
         named(&longest.of),
         time(longest.longest_ps),
@@ -134,14 +134,14 @@ fn time(ps: u64) -> String {
     quantity(seconds(ps), "s")
 }
 
-/// Small flows that spend their time in queues of hosts.
+/// Small flows that wait mostly in host queues.
 fn waits_at_hosts(group: &Group<'_>) -> Option<String> {
     let shares = group.records.iter();
     let most = shares.filter_map(|record| record.counters.host_wait_percent).max()?;
     Some(format!(
         "the slowest small flows spend {most} % of their time in the queue of their own host, before the \
-         first switch, which no marking scheme changes; set transport.qdisc = \"fq\", as Linux hosts have \
-         it, or describe the hosts' ports in [nic]; observe.ports takes names such as \"host0>*\""
+         first switch, where no marking scheme helps; set transport.qdisc = \"fq\", as on Linux hosts, or \
+         describe the hosts' ports in [nic]; observe.ports accepts names such as \"host0>*\""
     ))
 }
 
@@ -153,9 +153,8 @@ fn left_over(group: &Group<'_>) -> Option<String> {
     (left > 0).then(|| {
         let part = real(left) / real(all) * 100.0;
         format!(
-            "{left} of {all} flows ({part:.2} %) did not finish and have no completion time: means \
-             and percentiles are too low; let the run go on, with measure.drain = \"all-finished\" \
-             or a later measure.end"
+            "{left} of {all} flows ({part:.2} %) did not finish and have no completion time, so means \
+             and percentiles are too low; set measure.drain = \"all-finished\" or a later measure.end"
         )
     })
 }
@@ -173,21 +172,21 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
             None
         } else if least < RUN_TAIL {
             Some(format!(
-                "the p99 of {what} rests on {least} flows in a run, of which it is the largest value: \
-                 it needs at least {RUN_TAIL}; {advice}"
+                "the p99 of {what} comes from only {least} flows in a run, so it is the largest value; \
+                 use at least {RUN_TAIL}: {advice}"
             ))
         } else {
             (all < POINT_TAIL).then(|| {
                 format!(
-                    "the p99 of {what} rests on {all} flows, of which fewer than ten lie behind it: \
-                     it needs {POINT_TAIL}; {advice}"
+                    "the p99 of {what} comes from only {all} flows, fewer than ten of them above it; \
+                     use at least {POINT_TAIL}: {advice}"
                 )
             })
         }
     };
     let small = of("small flows", |flow| flow.class == Class::Small);
     let everything = of("slowdowns", |flow| flow.ideal_ps().is_some());
-    // The small ones are among all: one sentence will do.
+    // Small flows are among all flows, so one warning is enough.
     let endings = small.or(everything);
     let nothing = group
         .records
@@ -203,11 +202,11 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
     endings.into_iter().chain(nothing).collect()
 }
 
-/// Whether the network was still filling when flows began to count.
+/// Whether the network was not yet in steady state when flows began to count.
 ///
-/// The first fifth of the flows that count is held against the second to fourth; the last may end
-/// in a network that empties. Slowdowns are compared, in logarithms and by means of blocks: sizes,
-/// a few giants and neighbours that are alike then do not pass for a trend.
+/// Compares the first fifth of the counted flows with the second to fourth; the last fifth may
+/// finish while the network drains. It compares logarithms of slowdowns averaged over blocks, so
+/// that flow sizes, a few huge flows and correlated neighbours do not look like a trend.
 fn trend(group: &Group<'_>) -> Option<String> {
     let runs: Vec<Vec<Option<f64>>> =
         group.records.iter().map(|&record| block_means(record)).collect();
@@ -218,7 +217,7 @@ fn trend(group: &Group<'_>) -> Option<String> {
     let (first, rest) = (of(0..FIFTH), of(FIFTH..4 * FIFTH));
     let (early, later) = (mean(&first)?, mean(&rest)?);
     let noise = variance(&first)? / real(first.len()) + variance(&rest)? / real(rest.len());
-    // With few blocks the limit is that of Student's t for as rare a chance, roughly.
+    // With few blocks, roughly the limit of Student's t for the same probability.
     let limit = CHANCE * student::quantile(first.len().min(rest.len()) - 1) / 1.96;
     let difference = (early - later).exp_m1();
     let real_trend = (early - later).abs() > limit * noise.sqrt() && difference.abs() > TREND;
@@ -226,7 +225,7 @@ fn trend(group: &Group<'_>) -> Option<String> {
         let (percent, word) = (difference.abs() * 100.0, if difference < 0.0 { "less" } else { "more" });
         format!(
             "the first fifth of the counted flows takes {percent:.0} % {word} time than the next ones: \
-             the network had not settled; {}",
+             the network was not yet in steady state; {}",
             advice(group, &runs)
         )
     })
@@ -235,7 +234,7 @@ fn trend(group: &Group<'_>) -> Option<String> {
 /// A fifth of all blocks.
 const FIFTH: usize = BLOCKS / 5;
 
-/// The mean logarithm of the slowdowns in each block of a run; of completion times where there are
+/// The mean logarithm of the slowdowns in each block of a run, or of completion times if there are
 /// no slowdowns.
 fn block_means(record: View<'_>) -> Vec<Option<f64>> {
     let mut blocks = vec![Vec::new(); BLOCKS];
@@ -249,13 +248,13 @@ fn block_means(record: View<'_>) -> Vec<Option<f64>> {
     blocks.iter().map(|block| mean(block)).collect()
 }
 
-/// How long a warm-up would do, as far as the runs show it.
+/// The advice on the warm-up, as far as the runs show its length.
 fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
-    let settled = settled_after(runs);
-    let flows = settled.and_then(|blocks| {
+    let steady = steady_after(runs);
+    let flows = steady.and_then(|blocks| {
         let first = |record: View<'_>| {
             let count = counted(record).count();
-            // The first flow of the block, as blocks are cut.
+            // First flow of the block.
             let flow = counted(record).nth((blocks * count).div_ceil(BLOCKS))?;
             Some(flow.number)
         };
@@ -263,26 +262,26 @@ fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
     });
     match flows {
         Some(flows) => format!(
-            "raise measure.warm_up_flows to about {} (estimated from these runs by MSER), with as \
-             many more flows",
+            "raise measure.warm_up_flows to about {} (MSER estimate from these runs) and the number of \
+             flows by as many",
             rounded(flows)
         ),
         None => {
             let all = group.records.iter().map(|&record| counted(record).count());
             format!(
-                "raise measure.warm_up_flows until this is gone: it had not settled in the first \
-                 half of the {} flows of a run, so begin with twice as many",
+                "raise measure.warm_up_flows until this warning disappears: the first half of the {} \
+                 flows of a run did not reach steady state, so start with twice as many",
                 all.max().unwrap_or(0)
             )
         }
     }
 }
 
-/// How many blocks come before the network has settled, by the marginal standard error rule: the
-/// rest without them has the smallest standard error of its mean. `None` if that is half of them or
-/// more, in which case the runs are too short to say. The last fifth is left out, as for the trend.
-fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
-    // One series for all runs, so that chance within one of them matters less.
+/// The number of blocks before steady state, by the marginal standard error rule (MSER): without
+/// them, the standard error of the mean is smallest. `None` if it is half of the blocks or more,
+/// because the runs are then too short to tell. The last fifth is left out, as for the trend.
+fn steady_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
+    // One series over all runs, to reduce noise.
     let over_runs = |block: usize| {
         let means: Vec<f64> = runs.iter().filter_map(|means| means[block]).collect();
         mean(&means).map(|mean| (block, mean))
@@ -292,14 +291,14 @@ fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
         let rest: Vec<f64> = series[cut..].iter().map(|&(_, mean)| mean).collect();
         Some((cut, variance(&rest)? / real(rest.len())))
     };
-    // Something is to be cut, or there would be no trend; of fewer than five no variance is worth
-    // much.
+    // A trend means that at least one block is cut; the variance of fewer than five blocks is
+    // useless.
     let cuts = 1..series.len().saturating_sub(4);
     let best = cuts.filter_map(error).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(cut, _)| cut)?;
     (best < series.len() / 2).then(|| series[best].0)
 }
 
-/// A number of flows to two digits, rounded up.
+/// A number of flows, rounded up to two digits.
 fn rounded(flows: u32) -> u32 {
     let digits = flows.checked_ilog10().unwrap_or(0);
     let unit = 10_u32.pow(digits.saturating_sub(1));

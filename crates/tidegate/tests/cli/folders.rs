@@ -26,7 +26,7 @@ fn a_folder_that_cannot_be_made_keeps_nothing() {
     std::os::unix::fs::symlink("nowhere/below", room.path().join("link")).unwrap();
     let said = room.run("run tiny.toml --out link/out");
     said.ended(2);
-    said.reports("hint: nothing has run; give another folder with --out");
+    said.reports("hint: no run has started; use another folder with --out");
     assert!(!said.stderr.contains("finished are kept"), "{}", said.stderr);
 }
 
@@ -203,7 +203,7 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
     let said = Said::new("run grows.toml", &limited);
     said.ended(2);
     said.reports("error: cannot write out/runs/");
-    said.reports("hint: the runs that are finished are kept");
+    said.reports("hint: finished runs are kept");
     // With room again, only what is missing is run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);

@@ -406,7 +406,7 @@ fn what_is_started_ends_with_the_server() {
     assert!((1..40).contains(&kept), "{kept} runs");
     // Nobody writes there any more.
     let said = room.run("run tidegate-results/tiny.toml --quiet --set traffic.0.flows=1 --out tidegate-results/tiny --resume");
-    assert!(said.stderr.contains("holds results of something else"), "{}", said.stderr);
+    assert!(said.stderr.contains("holds results of another study"), "{}", said.stderr);
 }
 
 /// Whoever goes on with a folder throws away what is half-written there, which is not another's.

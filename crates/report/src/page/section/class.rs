@@ -1,4 +1,4 @@
-//! Classes of service: what each got, and what its queues did.
+//! Results by flow size, class of service and queue.
 
 use tidegate_results::summary::{Breakdown, Metric, Part};
 
@@ -8,7 +8,7 @@ use crate::plot::{Axis, Chart, Kind, Line, Mark};
 /// Classes in one chart.
 const SHOWN: usize = 16;
 
-/// The metrics that are drawn of services and of queues.
+/// Metrics drawn by class of service, by size and by queue.
 const OF_SERVICES: &[&str] = &[
     "fct_mean",
     "fct_small_p99",
@@ -42,9 +42,9 @@ pub(super) fn section(material: &Material) -> Section {
         id: "classes",
         title: if summary.sizes.is_some() { "Sizes and classes" } else { "Classes of service" },
         intro: if summary.sizes.is_some() {
-            "What the flows of each size and service got, and what the observed queues of each number did."
+            "Results of flows by size and by class of service, and of the observed queues by queue number."
         } else {
-            "What the flows of each service got, and what the observed queues of each number did."
+            "Results of flows by class of service, and of the observed queues by queue number."
         },
         panels,
     }
@@ -84,7 +84,7 @@ fn chart(
     let (id, title) = named(&slug, &format!("{what} by {kind}"), &facets);
     let names = shown.iter().map(|part| part.title(kind));
     let known = breakdown.parts.len();
-    let note = format!("The first {SHOWN} of {known}; all are in summary.json.");
+    let note = format!("Shows the first {SHOWN} of {known}; summary.json has all.");
     let commands =
         points.iter().flat_map(|&(_, point)| material.summary.points[point].commands.clone());
     let chart = Chart {

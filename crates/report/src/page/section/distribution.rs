@@ -1,4 +1,4 @@
-//! Completion times and slowdowns as distributions, by size of flow.
+//! Distributions of completion times and slowdowns by flow size.
 
 use tidegate_results::Brief;
 use tidegate_results::View;
@@ -9,12 +9,12 @@ use super::super::thin;
 use super::{Material, Panel, Section, Stop, commands, named};
 use crate::plot::{Axis, Chart, Kind, Line};
 
-/// The points of all lines together, so that a page stays small.
+/// Points of all lines together, to keep the page small.
 const BUDGET: usize = 60_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
 
-/// What is shown of a flow.
+/// A drawn quantity of flows.
 struct Measure {
     id: &'static str,
     title: &'static str,
@@ -34,7 +34,7 @@ const MEASURES: [Measure; 2] = [
     Measure {
         id: "slowdown",
         title: "slowdown",
-        axis: "slowdown (completion time / that in an empty network)",
+        axis: "slowdown (completion time / completion time in an empty network)",
         unit: "",
         of: |flow| match (flow.fct_ps(), flow.ideal_ps()) {
             (Some(fct), Some(ideal)) if ideal > 0 => Some(fct as f64 / ideal as f64),
@@ -64,17 +64,17 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "distributions",
         title: "Distributions",
-        intro: "The share of finished flows that took no longer. Only flows that count are in: those that started in the warm-up are not.",
+        intro: "Cumulative distributions: the share of finished flows that took at most this long. Flows that started in the warm-up do not count.",
         panels,
     }
 }
 
-/// A chart for all flows and one for each size that there is beside others.
+/// A chart for all flows, and one for each size class if there are several.
 fn classes(material: &Material, stop: &Stop, measure: &Measure, most: usize) -> Vec<Panel> {
     let charts =
         CLASSES.iter().map(|(name, class)| chart(material, stop, measure, (name, *class), most));
     let panels: Vec<Panel> = charts.filter(|panel| !panel.chart.is_empty()).collect();
-    // With one size there is nothing to compare.
+    // With one size class, both charts are equal.
     let single = panels.len() == 2;
     panels.into_iter().take(if single { 1 } else { CLASSES.len() }).collect()
 }
@@ -103,11 +103,11 @@ fn chart(
         .collect();
     if thinned > 0 {
         notes.push(format!(
-            "Drawn through {most} of up to {thinned} values, more of them in the tail; minimum, maximum, p50, p90, p95, p99 and p99.9 are exact."
+            "Drawn from {most} of up to {thinned} values, with more of them in the tail; minimum, maximum, p50, p90, p95, p99 and p99.9 are exact."
         ));
     }
     if unfinished > 0 {
-        notes.push(format!("{unfinished} flows that did not finish are not in it."));
+        notes.push(format!("{unfinished} unfinished flows are left out."));
     }
     let what = match class {
         None => format!("{}, all flows", measure.title),
@@ -127,7 +127,7 @@ fn chart(
     Panel { chart, facets }
 }
 
-/// The values of a class over all seeds, sorted, and how many flows have none.
+/// The sorted values of a class over all seeds, and the number of unfinished flows.
 fn values(records: &[View<'_>], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
     let flows = records.iter().flat_map(|record| record.flows());
     let wanted = flows.filter(|flow| {

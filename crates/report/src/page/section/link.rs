@@ -1,4 +1,4 @@
-//! Links: how much they carried.
+//! Goodput and pauses of links.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "links",
         title: "Links",
-        intro: "Payload carried, and the part of the time in which links were paused.",
+        intro: "Goodput of links, and the share of time in which they were paused.",
         panels: panels.collect(),
     }
 }
@@ -42,7 +42,7 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
             let places = busiest.iter().enumerate();
             let marks = places.filter_map(|(place, name)| {
                 let found = records.iter().filter_map(|&record| find(record, name));
-                // One that was watched for no time has no share.
+                // A link observed for no time has no share.
                 let values = found.map(value).filter(|value| value.is_finite());
                 Some(Mark::new(place as f64, mean(values)?))
             });
@@ -55,7 +55,7 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
         let (id, title) = named(kind, what, &facets);
         let mut notes = Vec::new();
         if known > busiest.len() {
-            notes.push(format!("The {} busiest of {known} observed links.", busiest.len()));
+            notes.push(format!("Shows the {} busiest of {known} observed links.", busiest.len()));
         }
         let names = busiest.iter().map(|name| (*name).to_owned()).collect();
         let chart = Chart {

@@ -20,35 +20,35 @@ use crate::plot::{Chart, Line, Mark, Origin};
 /// Charts that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
-    /// Its anchor in the page.
+    /// Anchor in the page.
     pub id: &'static str,
-    /// Its heading.
+    /// Heading.
     pub title: &'static str,
-    /// What it shows, in a sentence or two.
+    /// Introduction of one or two sentences.
     pub intro: &'static str,
-    /// Its charts.
+    /// Charts.
     pub panels: Vec<Panel>,
 }
 
-/// A chart, and for which part of the sweep it stands.
+/// A chart, and the part of the sweep that it shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// The chart.
+    /// Chart.
     pub chart: Chart,
-    /// What a reader chooses to see it among others of its kind, such as the load.
+    /// Choices that select the chart among others of its kind, such as the load.
     pub facets: Vec<Facet>,
 }
 
 /// A choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facet {
-    /// Of what, such as `load`.
+    /// Name, such as `load`.
     pub name: String,
-    /// Which, such as `0.6`.
+    /// Value, such as `0.6`.
     pub value: String,
 }
 
-/// What charts are made from.
+/// Input of the charts.
 struct Material<'a> {
     summary: &'a Summary,
     sweep: Sweep,
@@ -56,7 +56,7 @@ struct Material<'a> {
     records: Vec<Vec<View<'a>>>,
 }
 
-/// The sections that have something to show.
+/// The sections with at least one chart.
 pub(super) fn all(page: &Page) -> Vec<Section> {
     let material = Material {
         summary: page.summary,
@@ -81,7 +81,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
     let known = material.sweep.curves.len();
     if known > CURVES {
         let note =
-            format!("The first {CURVES} of {known} settings; all are in the results folder.");
+            format!("Shows the first {CURVES} of {known} settings; the results folder has all.");
         for panel in sections.iter_mut().flat_map(|section| &mut section.panels) {
             panel.chart.notes.push(note.clone());
         }
@@ -90,7 +90,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
     sections
 }
 
-/// File systems that ignore case must keep the charts apart.
+/// Makes chart ids unique, also on case-insensitive file systems.
 fn make_unique(sections: &mut [Section]) {
     let mut seen = std::collections::BTreeSet::new();
     for panel in sections.iter_mut().flat_map(|section| &mut section.panels) {
@@ -103,31 +103,31 @@ fn make_unique(sections: &mut [Section]) {
     }
 }
 
-/// Where on the swept axis a chart stands.
+/// A swept value: number and text.
 type Stop = Option<(f64, String)>;
 
 impl<'a> Material<'a> {
-    /// The choice that a stop is; none if nothing was swept or it has one value only.
+    /// The choice for a swept value; `None` if there is only one.
     fn facet(&self, stop: &Stop) -> Option<Facet> {
         let (along, (_, value)) = (self.sweep.along.as_ref()?, stop.as_ref()?);
         (self.sweep.stops().len() > 1)
             .then(|| Facet { name: along.title.clone(), value: value.clone() })
     }
 
-    /// The lines at a stop, each with its point.
+    /// The lines at a swept value, each with its point.
     fn points(&self, stop: &Stop) -> Vec<(usize, usize)> {
         let curves = 0..self.curves();
         let point = |curve| self.sweep.point(curve, stop.as_ref()).map(|point| (curve, point));
         curves.filter_map(point).collect()
     }
 
-    /// The lines at a stop, each with its records.
+    /// The lines at a swept value, each with its records.
     fn at(&self, stop: &Stop) -> Vec<(usize, &[View<'a>])> {
         let found = self.points(stop).into_iter();
         found.map(|(curve, point)| (curve, self.records[point].as_slice())).collect()
     }
 
-    /// How many lines are drawn.
+    /// Number of lines drawn.
     fn curves(&self) -> usize {
         self.sweep.curves.len().min(CURVES)
     }
@@ -137,7 +137,7 @@ impl<'a> Material<'a> {
     }
 }
 
-/// A title with what was chosen, and a name for files.
+/// The id and title of a chart with its choices.
 fn named(kind: &str, title: &str, facets: &[Facet]) -> (String, String) {
     let chosen = facets.iter().map(|facet| format!("{} {}", facet.name, facet.value));
     let title = [title.to_owned()].into_iter().chain(chosen);
@@ -159,12 +159,12 @@ fn slug(text: &str) -> String {
     out.trim_matches(['-', '.']).to_owned()
 }
 
-/// The commands behind records.
+/// The commands of records.
 fn commands<'a>(records: impl Iterator<Item = &'a View<'a>>) -> Vec<String> {
     records.map(|record| record.run.command.clone()).collect()
 }
 
-/// The items with the largest weights, heaviest first; of equal ones those that come first.
+/// The items with the largest weights, heaviest first; ties keep their order.
 fn heaviest<T: Ord + Clone>(weights: std::collections::BTreeMap<T, u64>, most: usize) -> Vec<T> {
     let mut items: Vec<(T, u64)> = weights.into_iter().collect();
     items.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -1,4 +1,4 @@
-//! Probes: the round trips that small packets saw.
+//! Round-trip times of probes.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::super::thin;
 use super::{Facet, Material, Panel, Section, commands, named};
 use crate::plot::{Axis, Chart, Kind, Line};
 
-/// The points of all lines together, so that a page stays small.
+/// Points of all lines together, to keep the page small.
 const BUDGET: usize = 20_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
@@ -38,7 +38,7 @@ pub(super) fn section(material: &Material) -> Section {
             let (id, title) = named("probe-rtt", "round-trip time of probes", &facets);
             let thinned = lines.iter().any(|line| line.marks.len() >= most);
             let note = format!(
-                "Drawn through about {most} values; the ends and p50, p90, p95, p99 and p99.9 are exact."
+                "Drawn from about {most} values; minimum, maximum, p50, p90, p95, p99 and p99.9 are exact."
             );
             let chart = Chart {
                 id,
@@ -57,7 +57,7 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "probes",
         title: "Probes",
-        intro: "Small packets sent at equal times, each answered at once: what latency a request would see.",
+        intro: "Round-trip times of small packets that are sent at a fixed interval and answered at once: the latency of a small request.",
         panels,
     }
 }

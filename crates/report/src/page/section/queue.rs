@@ -1,4 +1,4 @@
-//! Queues: how full they were, how long packets waited, what was marked and dropped.
+//! Queues: length, sojourn time, marks and drops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use super::super::budget::Room;
 use super::{Facet, Material, Panel, Section, Stop, commands, heaviest, mean, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 
-/// How many queues get a distribution of their own, and a bar.
+/// Queues with a distribution, and queues with a bar.
 const DISTRIBUTIONS: usize = 6;
 const BARS: usize = 12;
 
-/// The points of all lines together, so that a page stays small.
+/// Points of all lines together, to keep the page small.
 const BUDGET: usize = 25_000;
 
 /// A queue by its port and number.
@@ -43,9 +43,8 @@ pub(super) fn section(material: &Material) -> Section {
     room.note_omissions(&mut panels);
     if known > apart {
         let which = if apart == 1 { "busiest".to_owned() } else { format!("{apart} busiest") };
-        let note = format!(
-            "Shown for the {which} of {known} observed queues; all are in the results folder."
-        );
+        let note =
+            format!("Shows the {which} of {known} observed queues; the results folder has all.");
         for panel in &mut panels {
             panel.chart.notes.push(note.clone());
         }
@@ -54,19 +53,19 @@ pub(super) fn section(material: &Material) -> Section {
         panels.extend(counts(material, stop, &busiest));
     }
     if known > BARS {
-        let note = format!("The {BARS} busiest of {known} observed queues.");
+        let note = format!("Shows the {BARS} busiest of {known} observed queues.");
         let bars = panels.iter_mut().filter(|panel| panel.chart.kind == Kind::Bars);
         bars.for_each(|panel| panel.chart.notes.push(note.clone()));
     }
     Section {
         id: "queues",
         title: "Queues",
-        intro: "What was seen of the observed queues in the observed window.",
+        intro: "Length, sojourn time, marks and drops of the observed queues during the observed window.",
         panels,
     }
 }
 
-/// How many quantiles a distribution has.
+/// Number of quantiles of a distribution.
 fn longest(material: &Material) -> usize {
     let queues = material.records.iter().flatten().flat_map(|record| record.queues);
     let counts = queues.map(|queue| queue.bytes.quantiles.len().max(queue.wait_ps.quantiles.len()));
@@ -81,7 +80,7 @@ fn find<'a>(record: View<'a>, name: &Name) -> Option<&'a Queue> {
     record.queues.iter().find(|queue| queue.port == name.0 && queue.queue == name.1)
 }
 
-/// How full the queue was and how long packets waited in it.
+/// Distributions of queue length and sojourn time.
 fn distributions(
     material: &Material,
     stop: &Stop,
@@ -91,7 +90,7 @@ fn distributions(
     type Part = fn(&Queue) -> &Distribution;
     let parts: [(&str, &str, &str, &'static str, f64, Part); 2] = [
         ("queue-bytes", "queue length", "bytes in the queue", "B", 1.0, |queue| &queue.bytes),
-        ("queue-wait", "waiting time", "time in the queue", "s", 1e-12, |queue| &queue.wait_ps),
+        ("queue-wait", "sojourn time", "time in the queue", "s", 1e-12, |queue| &queue.wait_ps),
     ];
     let facets: Vec<Facet> = material.facet(stop).into_iter().chain(choice).collect();
     let at = material.at(stop);
@@ -106,10 +105,10 @@ fn distributions(
             let (id, title) = named(kind, what, &facets);
             let several = at.iter().any(|(_, records)| records.len() > 1);
             let share = if unit == "B" { "share of time" } else { "share of packets" };
-            let note = "Each quantile is the mean of those of the seeds.".to_owned();
+            let note = "Each quantile is the mean over the seeds.".to_owned();
             let nothing = lines.iter().flat_map(|line| &line.marks);
             let nothing = nothing.into_iter().any(|mark| mark.x <= 0.0 && mark.y > 0.0);
-            let at_edge = format!("Curves begin at the left edge with the {share} that is zero.");
+            let at_edge = format!("Curves start at the left edge with the {share} at zero.");
             Panel {
                 chart: Chart {
                     id,
@@ -131,7 +130,8 @@ fn distributions(
     parts.map(panel).into()
 }
 
-/// Quantiles of several seeds as one line: the mean of each that all have, otherwise the first's.
+/// Quantiles of several seeds as one line: the mean over all seeds with the same probabilities as
+/// the first.
 fn pooled(all: &[&Distribution], factor: f64) -> Vec<Mark> {
     let Some(first) = all.first() else {
         return Vec::new();
@@ -152,7 +152,7 @@ fn pooled(all: &[&Distribution], factor: f64) -> Vec<Mark> {
     marks
 }
 
-/// Marks and drops beside the names of queues.
+/// Bars of marks and drops by queue.
 fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
     type Part = fn(&Queue) -> &BTreeMap<String, u64>;
     let parts: [(&str, &str, Part); 2] = [
@@ -182,7 +182,7 @@ fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
                 x: Axis::names("queue", busiest.iter().map(text).collect()),
                 y: Axis::linear(what, ""),
                 lines: if nothing { Vec::new() } else { lines },
-                notes: seeds.then(|| "The mean of the seeds.".to_owned()).into_iter().collect(),
+                notes: seeds.then(|| "Mean over the seeds.".to_owned()).into_iter().collect(),
                 commands: commands(at.iter().flat_map(|(_, records)| records.iter())),
             },
             facets: facets.clone(),
@@ -200,7 +200,7 @@ fn bars(records: &[View<'_>], busiest: &[Name], count: impl Fn(&Queue) -> u64) -
     places.filter_map(mark).collect()
 }
 
-/// Of a single point: a bar for each rule or reason.
+/// For a single point, one bar for each rule or reason.
 fn by_reason(
     at: &[(usize, &[View<'_>])],
     busiest: &[Name],

@@ -1,11 +1,11 @@
-//! Each metric against the number that was swept, or beside the names of what was.
+//! Charts of each metric over the swept number, or by setting.
 
 use tidegate_results::summary::{Estimate, Metric, Point};
 
 use super::{Material, Panel, Section, slug};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, break_at_gaps};
 
-/// Values that differ by more than this are drawn with equal steps for equal ratios.
+/// Ratio of largest to smallest value above which an axis is logarithmic.
 const WIDE: f64 = 40.0;
 
 pub(super) fn section(material: &Material) -> Section {
@@ -13,7 +13,7 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "results",
         title: "Results",
-        intro: "Each point puts the seeds of one setting together; bars are 95 % confidence intervals.",
+        intro: "Each point is the mean over the seeds of one setting; bars are 95 % confidence intervals.",
         panels: metrics
             .map(|(place, metric)| Panel {
                 chart: chart(material, place, metric),
@@ -54,11 +54,11 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         None => (Kind::Dots, Axis::names("", sweep.curves[..material.curves()].to_vec())),
     };
     let mut known = lines.iter().flat_map(|line| &line.marks).filter(|mark| !mark.y.is_nan());
-    // What never happened is in the table.
+    // The table shows metrics that are zero everywhere.
     let lines = if known.all(|mark| mark.y == 0.0) { Vec::new() } else { lines };
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
     let values = values.filter(|value| !value.is_nan());
-    // The names of a table's columns are short.
+    // Column names of tables are short.
     let short = metric.name.starts_with("fct_");
     let title = if short { format!("FCT, {}", metric.title) } else { metric.title.to_owned() };
     Chart {

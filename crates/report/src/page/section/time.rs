@@ -1,4 +1,4 @@
-//! What was sampled again and again: queues, windows, rates over time.
+//! Quantities over time: queues, windows, rates.
 
 use tidegate_results::View;
 use tidegate_results::record::{Quantity, Trace};
@@ -7,32 +7,32 @@ use super::super::thin::{self, Thinned};
 use super::{Facet, Material, Panel, Section, Stop, named};
 use crate::plot::{Axis, Chart, Kind, Line, Origin};
 
-/// The points of all lines together, so that a page stays small.
+/// Points of all lines together, to keep the page small.
 const BUDGET: usize = 100_000;
 const MOST: usize = 1200;
 const LEAST: usize = 100;
-/// Flows or queues in one chart, and queues with a chart of their own.
+/// Flows or queues in one chart, and queues with their own chart.
 const TOGETHER: usize = 12;
 const APART: usize = 8;
 
-/// How a quantity is shown, in the order of the page.
+/// Title of each quantity, in the order of the page.
 const QUANTITIES: [(Quantity, &str); 13] = [
     (Quantity::QueueBytes, "queue length"),
     (Quantity::QueuePackets, "packets in the queue"),
     (Quantity::Threshold, "marking threshold"),
-    (Quantity::Capacity, "capacity as the scheme sees it"),
+    (Quantity::Capacity, "service rate estimated by the scheme"),
     (Quantity::Goodput, "goodput"),
     (Quantity::Rate, "rate"),
     (Quantity::Window, "congestion window"),
     (Quantity::Ssthresh, "slow start threshold"),
     (Quantity::Alpha, "alpha"),
     (Quantity::Rtt, "smoothed round-trip time"),
-    (Quantity::RttVariation, "deviation of round-trip times"),
+    (Quantity::RttVariation, "round-trip time variation"),
     (Quantity::Rto, "retransmission timeout"),
     (Quantity::ActiveFlows, "active flows"),
 ];
 
-/// The run that represents a point: its first.
+/// The first run represents a point.
 fn first<'a>(records: &[View<'a>]) -> Option<View<'a>> {
     records.first().copied()
 }
@@ -44,7 +44,7 @@ pub(super) fn section(material: &Material) -> Section {
     let most = (BUDGET / lines.max(1)).clamp(LEAST, MOST);
     let mut room = BUDGET;
     let mut panels = Vec::new();
-    // The last stops are the busiest and are drawn if not all can be.
+    // The last swept values are the busiest, so they are drawn first.
     for draft in drafts.iter().rev() {
         let cost = most * draft.traces.len();
         if room >= cost {
@@ -56,7 +56,7 @@ pub(super) fn section(material: &Material) -> Section {
     let left_out = drafts.len() - panels.len();
     if left_out > 0 {
         let note =
-            format!("{left_out} more charts of this section are left out, to keep the page small.");
+            format!("To keep the page small, {left_out} more charts of this section are left out.");
         for panel in &mut panels {
             panel.chart.notes.push(note.clone());
         }
@@ -64,12 +64,12 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "time",
         title: "Over time",
-        intro: "Samples at equal times, of the first seed of each point.",
+        intro: "Samples at a fixed interval, from the first seed of each point.",
         panels,
     }
 }
 
-/// A chart before its lines are thinned out.
+/// A chart before thinning.
 struct Draft<'a> {
     kind: &'static str,
     what: String,
@@ -77,7 +77,7 @@ struct Draft<'a> {
     facets: Vec<Facet>,
     /// Name, colour, run and samples of each line.
     traces: Vec<(String, usize, View<'a>, &'a Trace)>,
-    /// How many lines there would be.
+    /// Number of lines before the limit.
     known: usize,
 }
 
@@ -193,10 +193,10 @@ impl Draft<'_> {
             })
             .collect();
         if let Some(pooled) = coarsest {
-            notes.push(format!("Every {pooled} samples are drawn as their lowest and highest; all are in the results folder."));
+            notes.push(format!("Every {pooled} samples are drawn as their minimum and maximum; the results folder has all."));
         }
         if self.known > self.traces.len() {
-            notes.push(format!("The first {} of {}.", self.traces.len(), self.known));
+            notes.push(format!("Shows the first {} of {}.", self.traces.len(), self.known));
         }
         let mut commands: Vec<String> = Vec::new();
         for (_, _, run, _) in &self.traces {

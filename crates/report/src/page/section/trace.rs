@@ -6,13 +6,12 @@ use tidegate_results::record::{TraceEvent, Traced};
 use super::{Facet, Material, Panel, Section, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 
-/// The events of all charts together, so that a page stays small.
+/// Events of all charts together, to keep the page small.
 const BUDGET: usize = 40_000;
-/// How much of a full segment an ACK's stroke is high.
+/// Height of an ACK's stroke, as a share of a full segment.
 const TICK: f64 = 0.6;
 
-/// What is drawn of a trace, from back to front: a line's name, and the stroke of an event that is
-/// on it.
+/// Lines of a trace from back to front: name, and the stroke of an event on the line.
 const LINES: [(&str, Stroke); 7] = [
     ("segments", |event, _| match event.event {
         Traced::Sent if !event.flag => Some(segment(event)),
@@ -44,7 +43,7 @@ const LINES: [(&str, Stroke); 7] = [
     }),
 ];
 
-/// The two ends of the stroke of an event, if it has one.
+/// The two ends of an event's stroke, if it is on the line.
 type Stroke = fn(&TraceEvent, f64) -> Option<(f64, f64)>;
 
 fn segment(event: &TraceEvent) -> (f64, f64) {
@@ -65,7 +64,7 @@ pub(super) fn section(material: &Material) -> Section {
     Section {
         id: "trace",
         title: "Time and sequence",
-        intro: "Every segment and ACK of the traced flow, from the run's own trace: a segment is a stroke from its first byte to its last at the time it leaves, or arrives if it is marked; an ACK is a stroke below the byte that it asks for. Windows, round trips and queues are under Over time.",
+        intro: "Every segment and ACK of the traced flow. A segment is a stroke from its first to its last byte, at the time it is sent, or received if it is marked. An ACK is a stroke below the next byte it expects. See Over time for windows, round-trip times and queues.",
         panels: panels.collect(),
     }
 }
@@ -88,7 +87,7 @@ fn panel(run: View<'_>, facets: Vec<Facet>, most: usize) -> Panel {
     if shown.len() < run.trace.len() {
         let last = shown.last().map_or(0.0, |event| event.at_ps as f64 / 1e12);
         notes.push(format!(
-            "The first {last:.3} s, {} of {} events; all are in trace.parquet.",
+            "Shows the first {last:.3} s, {} of {} events; trace.parquet has all.",
             shown.len(),
             run.trace.len()
         ));
@@ -106,7 +105,7 @@ fn panel(run: View<'_>, facets: Vec<Facet>, most: usize) -> Panel {
     Panel { chart, facets }
 }
 
-/// The strokes of a line, each apart from the next.
+/// The separate strokes of a line.
 fn strokes(events: &[TraceEvent], stroke: Stroke, tick: f64) -> Vec<Mark> {
     let mut marks = Vec::new();
     for event in events {
