@@ -1,14 +1,13 @@
-//! The report: one HTML file with the results as a table and as charts, which needs no network and
-//! no other file.
+//! The report: one self-contained HTML file with the results as tables and charts.
 //!
-//! The charts are drawn in the browser by a script of ours from data embedded in the page, so that
-//! they can be zoomed, read and switched; [`crate::figures`] has the same ones for papers.
+//! The page's own script draws the charts from embedded data, so that readers can zoom, read values
+//! and switch lines; [`crate::figures`] writes the same charts for papers.
 
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
     clippy::float_cmp,
-    reason = "what is drawn needs no more digits than a float has, and equal ones are copies"
+    reason = "drawing needs no more digits than a float has, and equal values are copies"
 )]
 
 mod budget;
@@ -17,6 +16,7 @@ mod order;
 mod section;
 mod sweep;
 mod table;
+mod terms;
 pub mod thin;
 
 use std::fmt::Write;
@@ -31,10 +31,11 @@ use tidegate_results::summary::Summary;
 pub use order::in_numeric_order;
 pub use section::{Facet, Panel, Section};
 pub use sweep::{Group, Row, groups, measure as swept_value, title_of as swept_title};
+pub use terms::TERMS;
 
-/// Colours, letters and tables of reports, for pages beside them.
+/// Style sheet of reports, also for other pages.
 pub const STYLE: &str = include_str!("style.css");
-/// In the order in which they need each other.
+/// In order of dependency.
 const SCRIPTS: [&str; 4] = [
     include_str!("number.js"),
     include_str!("draw.js"),
@@ -42,16 +43,16 @@ const SCRIPTS: [&str; 4] = [
     include_str!("page.js"),
 ];
 
-/// What a report is made from.
+/// Input of a report.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
-    /// Its heading.
+    /// Heading.
     pub title: &'a str,
-    /// The folders that the records come from.
+    /// Manifests of the folders of the records.
     pub manifests: &'a [Manifest],
-    /// The runs.
+    /// Runs.
     pub records: Vec<View<'a>>,
-    /// The runs put together.
+    /// Summary of the runs.
     pub summary: &'a Summary,
 }
 
@@ -69,7 +70,7 @@ impl Page<'_> {
         section::all(self)
     }
 
-    /// The chart that says most: that of the first metric, or of the one by this name.
+    /// The chart of a metric in the section of results.
     pub fn chart_of(&self, metric: &str) -> Option<Chart> {
         let results = self.sections().into_iter().find(|section| section.id == "results")?;
         let mut charts = results.panels.into_iter().map(|panel| panel.chart);
@@ -97,13 +98,14 @@ impl Page<'_> {
             out.push_str("<div class=\"choices\"></div><div class=\"charts\"></div></section>\n");
         }
         self.write_origin(out)?;
+        terms::write(out)?;
         let sweeps: Vec<&str> =
             self.manifests.iter().map(|manifest| manifest.command.as_str()).collect();
         let panels = sections.iter().map(|section| (section.id, section.panels.as_slice()));
         end(out, &data::embedded(self.title, &sweeps, panels))
     }
 
-    /// What was run, in a line.
+    /// Writes the facts of the study in one line.
     fn write_facts(&self, out: &mut String) -> std::fmt::Result {
         let runs = self.records.len();
         let planned: usize = self.manifests.iter().map(|it| it.runs.len()).sum();
@@ -133,7 +135,8 @@ impl Page<'_> {
         self.write_setups(out)
     }
 
-    /// The network, hosts, traffic and load of each folder; once of folders that have the same.
+    /// Writes network, hosts, traffic and load of each folder, once for folders with the same
+    /// setup.
     fn write_setups(&self, out: &mut String) -> std::fmt::Result {
         let mut seen: Vec<&[Setting]> = Vec::new();
         for manifest in self.manifests {
@@ -156,9 +159,9 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// How to make the results again.
+    /// Writes how to reproduce the results.
     fn write_origin(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str("<section id=\"origin\"><h2>How it was made</h2>\n");
+        out.push_str("<section id=\"origin\"><h2>Reproduce</h2>\n");
         for manifest in self.manifests {
             let facts = [
                 ("scenario", &manifest.name),
@@ -180,11 +183,11 @@ impl Page<'_> {
             )?;
             writeln!(
                 out,
-                "<details><summary>Scenario in full, every default written out</summary><pre>{}</pre></details>",
+                "<details><summary>Full scenario with all defaults</summary><pre>{}</pre></details>",
                 escaped(&manifest.scenario)
             )?;
         }
-        out.push_str("<details><summary>Every run by itself</summary><div class=\"wide\"><table class=\"runs\"><thead><tr><th>run<th>seed<th>fingerprint<th>ended<th>command</tr></thead><tbody>\n");
+        out.push_str("<details><summary>All runs</summary><div class=\"wide\"><table class=\"runs\"><thead><tr><th>run<th>seed<th>fingerprint<th>ended<th>command</tr></thead><tbody>\n");
         for record in self.records.iter().take(budget::ROWS) {
             let run = &record.run;
             writeln!(
@@ -204,14 +207,14 @@ impl Page<'_> {
     }
 }
 
-/// What a page needs before its first chart: what is said without scripts, and the place of the
-/// legend that holds for all charts.
-pub(crate) const CHARTS_BEGIN: &str = "<noscript><p class=\"warning\">The charts need JavaScript; nothing is loaded from elsewhere.</p></noscript>\n<div id=\"lines\"></div>\n";
+/// Markup before the first chart: a note for browsers without scripts, and the container of the
+/// common legend.
+pub(crate) const CHARTS_BEGIN: &str = "<noscript><p class=\"warning\">Charts need JavaScript. The page loads nothing from elsewhere.</p></noscript>\n<div id=\"lines\"></div>\n";
 
-/// Begins a page, up to the heading.
+/// Writes the start of a page up to the heading.
 pub(crate) fn begin(out: &mut String, title: &str) -> std::fmt::Result {
     let title = escaped(title);
-    // The policy is a promise that can be read: the page loads nothing.
+    // The policy guarantees that the page loads nothing.
     write!(
         out,
         r#"<!doctype html>
@@ -233,7 +236,7 @@ pub(crate) fn begin(out: &mut String, title: &str) -> std::fmt::Result {
     )
 }
 
-/// A page in the style of reports, without charts. The body is HTML.
+/// A page in the style of reports, without charts. `body` is HTML.
 pub fn document(title: &str, body: &str) -> String {
     let mut out = String::new();
     begin(&mut out, title).expect("writing to a string cannot fail");
@@ -243,8 +246,8 @@ pub fn document(title: &str, body: &str) -> String {
     out
 }
 
-/// The style sheet and the script as they stand between the tags of every page: with their sums, a
-/// policy can allow them and nothing else.
+/// The inline style sheet and script of every page. With their hashes, a content security policy
+/// can allow only them.
 pub fn inline() -> [String; 2] {
     [format!("\n{STYLE}"), script()]
 }
@@ -254,7 +257,7 @@ fn script() -> String {
     format!("\n(() => {{\n'use strict';\n{scripts}}})();\n")
 }
 
-/// The part of a page that changes while runs are finished: warnings, and the table of results.
+/// The part of a page that changes while runs finish: warnings and the table of results.
 pub fn table(summary: &Summary) -> String {
     let mut out = String::new();
     table::warnings(&mut out, summary)
@@ -263,7 +266,7 @@ pub fn table(summary: &Summary) -> String {
     out
 }
 
-/// Ends a page whose charts are these.
+/// Writes the end of a page with the data of its charts.
 pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
     out.push_str("</main>\n");
     writeln!(out, r#"<script type="application/json" id="data">{data}</script>"#)?;
@@ -275,6 +278,6 @@ fn write_navigation(out: &mut String, sections: &[Section]) -> std::fmt::Result 
     for section in sections {
         write!(out, r##"<a href="#{}">{}</a>"##, section.id, escaped(section.title))?;
     }
-    out.push_str("<a href=\"#origin\">How it was made</a></nav>\n");
+    out.push_str("<a href=\"#origin\">Reproduce</a></nav>\n");
     Ok(())
 }

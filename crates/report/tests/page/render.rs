@@ -1,4 +1,4 @@
-//! What is in the page and in the figures.
+//! Content of the page and the figures.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn rendered(title: &str, manifest: &Manifest, records: &[Record]) -> String {
     page.render()
 }
 
-/// What the page's script reads.
+/// The data of the page's script.
 fn data(page: &str) -> serde_json::Value {
     let begin = page.find(r#"id="data">"#).unwrap() + r#"id="data">"#.len();
     let end = begin + page[begin..].find("</script>").unwrap();
@@ -35,7 +35,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_page_of_a_usual_sweep_is_small_and_the_same_every_time() {
+fn a_usual_page_is_small_and_deterministic() {
     let (manifest, records) = sample::sweep(7, &sample::LOADS, 3);
     let page = rendered("Leaf-spine", &manifest, &records);
     assert!(page.len() < 3_500_000, "{} bytes", page.len());
@@ -43,7 +43,7 @@ fn a_page_of_a_usual_sweep_is_small_and_the_same_every_time() {
 }
 
 #[test]
-fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
+fn a_page_always_stays_below_five_megabytes() {
     let loads: Vec<String> = (1..=18).map(|n| format!("{:.2}", f64::from(n) / 20.0)).collect();
     let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
     let (manifest, records) = sample::sweep(18, &loads, 1);
@@ -53,7 +53,7 @@ fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
 }
 
 #[test]
-fn names_that_look_like_markup_mean_themselves() {
+fn names_with_markup_are_escaped() {
     let (mut manifest, mut records) = sample::sweep(2, &["0.3", "0.5"], 1);
     let nasty = "</script><script>alert(1)</script><!-- & \"'";
     manifest.name = nasty.to_owned();
@@ -88,7 +88,7 @@ fn names_that_look_like_markup_mean_themselves() {
 }
 
 #[test]
-fn the_network_its_hosts_and_its_load_stand_at_the_top() {
+fn network_hosts_and_load_are_at_the_top() {
     let (manifest, records) = sample::sweep(2, &["0.3", "0.5"], 1);
     let page = rendered("Leaf-spine", &manifest, &records);
     let header = &page[..page.find("</header>").unwrap()];
@@ -100,7 +100,7 @@ fn the_network_its_hosts_and_its_load_stand_at_the_top() {
     ] {
         assert!(header.contains(text), "{text} is not in {header}");
     }
-    // Two folders of the same setup say it once.
+    // Two folders with the same setup show it once.
     let summary = Summary::new(&records, None);
     let page = Page {
         title: "Both",
@@ -109,6 +109,15 @@ fn the_network_its_hosts_and_its_load_stand_at_the_top() {
         summary: &summary,
     };
     assert_eq!(page.render().matches("<dt>network</dt>").count(), 1);
+}
+
+#[test]
+fn the_glossary_of_the_page_matches_the_documentation() {
+    let documented = include_str!("../../../../docs/glossary.md").replace("| 1. ", "| ");
+    for (term, meaning) in tidegate_report::page::TERMS {
+        let row = format!("| {term} | {meaning}");
+        assert!(documented.contains(&row), "docs/glossary.md lacks the row\n{row}");
+    }
 }
 
 #[test]
@@ -122,7 +131,7 @@ fn a_page_loads_nothing() {
 }
 
 #[test]
-fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
+fn every_chart_has_data_commands_and_a_unique_id() {
     let (manifest, records) = sample::sweep(7, &sample::LOADS, 1);
     let data = data(&rendered("Leaf-spine", &manifest, &records));
     let commands = data["commands"].as_array().unwrap();
@@ -147,7 +156,7 @@ fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
 }
 
 #[test]
-fn a_page_without_results_is_still_a_page() {
+fn a_page_without_results_renders() {
     let page = rendered("Nothing", &sample::manifest(&[]), &[]);
     assert!(page.contains("0 settings, 0 runs"));
     assert_eq!(data(&page)["sections"].as_array().unwrap().len(), 0);
@@ -165,11 +174,11 @@ fn the_table_marks_the_best_of_each_group() {
         assert!(count("best") + count("tied") >= 4, "{group}");
     }
     assert!(table.contains("±"));
-    assert!(page.contains("Read with care"));
+    assert!(page.contains("<h2>Warnings</h2>"));
 }
 
 #[test]
-fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
+fn figures_are_written_as_pdf_svg_and_png_with_or_without_titles() {
     let (manifest, records) = sample::sweep(2, &["0.6"], 2);
     let summary = Summary::new(&records, None);
     let page = Page {
@@ -202,7 +211,7 @@ fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
     assert_eq!(bare.matches("FCT, overall mean").count(), 1, "the axis has it");
 }
 
-/// The lines of a chart of the page, by their names.
+/// The lines of a chart of the page, by name.
 fn lines<'a>(data: &'a serde_json::Value, id: &str) -> Vec<&'a serde_json::Value> {
     let sections = data["sections"].as_array().unwrap().iter();
     let mut charts = sections.flat_map(|section| section["charts"].as_array().unwrap());
@@ -212,7 +221,7 @@ fn lines<'a>(data: &'a serde_json::Value, id: &str) -> Vec<&'a serde_json::Value
 }
 
 #[test]
-fn a_line_is_broken_where_another_was_run_and_it_was_not() {
+fn a_line_breaks_where_only_others_have_points() {
     let (manifest, mut records) = sample::sweep(2, &["0.3", "0.5", "0.8"], 1);
     records.retain(|record| record.run.label != "codel, load 0.5");
     let data = data(&rendered("Gap", &manifest, &records));
@@ -238,7 +247,7 @@ fn queue_lengths_and_waits_have_log_axes() {
 }
 
 #[test]
-fn classes_of_service_have_a_table_and_charts_if_there_are_several() {
+fn several_classes_of_service_have_a_table_and_charts() {
     let (manifest, mut records) = sample::sweep(2, &["0.3", "0.5"], 2);
     let page = rendered("Classes", &manifest, &records);
     let section = &page[page.find("<section id=\"classes\">").unwrap()..];
@@ -257,12 +266,12 @@ fn classes_of_service_have_a_table_and_charts_if_there_are_several() {
 }
 
 #[test]
-fn a_warning_whose_numbers_differ_is_reported_once() {
+fn warnings_that_differ_only_in_numbers_are_merged() {
     let (manifest, records) = sample::sweep(3, &["0.3", "0.8"], 2);
     let page = rendered("Warnings", &manifest, &records);
-    let begin = page.find("Read with care").unwrap();
+    let begin = page.find("<h2>Warnings</h2>").unwrap();
     let warnings = &page[begin..begin + page[begin..].find("</section>").unwrap()];
     let (shown, _) = warnings.split_once("<details>").unwrap();
     assert_eq!(shown.matches("the p99 of small flows").count(), 1, "{shown}");
-    assert!(warnings.contains("and alike in 6 of 6 settings"), "{warnings}");
+    assert!(warnings.contains("similar in 6 of 6 settings"), "{warnings}");
 }

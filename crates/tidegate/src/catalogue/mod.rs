@@ -5,6 +5,8 @@
 
 pub(crate) mod alias;
 mod example;
+#[cfg(test)]
+mod glossary;
 pub(crate) mod key;
 mod pages;
 
