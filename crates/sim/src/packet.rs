@@ -2,8 +2,7 @@
 //! packets have.
 
 use tidegate_dataplane::Pkt;
-use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Flags, Header, Segment, Seq};
+use tidegate_transport::{Carried, Flags, Header, Segment, Seq};
 use tidegate_units::{Ecn, FlowId, Time};
 
 use crate::network::LinkId;
@@ -63,7 +62,8 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
-    /// Header that every segment has. Other transports store their own headers in it.
+    /// Header of the connection's transport: of a TCP segment as it is, of others as [`Carried`]
+    /// stores it.
     pub(crate) header: Header,
     /// Zero if the whole segment is here, as for most packets. Otherwise the number of the stored
     /// segment plus one; or [`PAUSE`](Self::PAUSE).
@@ -132,36 +132,16 @@ impl Packet {
         Time::from_ps(self.number())
     }
 
-    const ECHO: u32 = 1;
-    const LAST: u32 = 2;
-    /// Lowest bit of the kind.
-    const KIND: u32 = 2;
-
-    /// Stores the headers of a DCQCN packet.
-    pub(crate) fn set_dcqcn(&mut self, packet: &dcqcn::Packet) {
-        self.set_number(packet.offset);
-        self.header.len = packet.len;
-        self.header.window = u32::from(packet.echo) * Self::ECHO
-            + u32::from(packet.last) * Self::LAST
-            + ((packet.kind as u32) << Self::KIND);
-        self.set_ecn(packet.ecn);
-        self.is_retransmission = packet.again;
+    /// Stores a packet of a transport other than TCP.
+    pub(crate) fn set_carried(&mut self, packet: &impl Carried) {
+        self.header = packet.to_header();
+        self.set_ecn(self.header.ecn);
+        self.is_retransmission = packet.is_retransmission();
     }
 
-    /// The stored DCQCN packet.
-    pub(crate) fn dcqcn(&self) -> dcqcn::Packet {
-        use dcqcn::Kind;
-        let kinds = [Kind::Ack, Kind::Cnp, Kind::Data, Kind::Nack];
-        let window = self.header.window;
-        dcqcn::Packet {
-            offset: self.number(),
-            len: self.header.len,
-            kind: kinds[(window >> Self::KIND) as usize],
-            ecn: self.header.ecn,
-            echo: window & Self::ECHO != 0,
-            last: window & Self::LAST != 0,
-            again: self.is_retransmission,
-        }
+    /// The stored packet of a transport other than TCP.
+    pub(crate) fn carried<P: Carried>(&self) -> P {
+        P::from_header(&self.header, self.is_retransmission)
     }
 
     /// Stores a number in the two sequence numbers.

@@ -14,7 +14,7 @@ use crate::observe::Observations;
 use crate::observe::observer::Observer;
 use crate::pause::{ClassPauses, Deadlock};
 use crate::result::FlowResult;
-use crate::setup::{Setup, Transport};
+use crate::setup::Setup;
 use crate::trace::flow::FlowTrace;
 use crate::world::{BucketEngine, Engine, HeapEngine, ParallelEngine, Progress};
 
@@ -133,11 +133,8 @@ fn run_on<E: Engine>(
         engine.capture(recording);
     }
     if let Some(Recording::Links(recorder)) = &mut recording {
-        let payloads = setup.transports.iter().filter_map(|transport| match transport {
-            Transport::Dcqcn(config) => Some(config.payload),
-            Transport::Tcp(_) => None,
-        });
-        payloads.for_each(|payload| recorder.set_payload(payload));
+        let others = setup.transports.iter().filter(|transport| transport.tcp().is_none());
+        others.for_each(|transport| recorder.set_payload(transport.payload()));
     }
     let mut observer = Observer::new(setup, &engine)?;
     let mut steps = 0_u32;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tidegate_dataplane::mark::{self, custom};
 use tidegate_dataplane::{NonEct, buffer, sched};
+use tidegate_transport::cc::{self, CongestionControl, CwndParams};
 use tidegate_transport::config::{Qdisc, Reader};
+use tidegate_transport::pias;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{cc, pias};
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
@@ -99,6 +100,46 @@ pub enum Transport {
     Dcqcn(Box<dcqcn::Config>),
     /// TCP, with a stack for each end.
     Tcp(Box<Tcp>),
+}
+
+impl Transport {
+    /// The TCP of both ends, if it is one.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Self::Dcqcn(_) => None,
+            Self::Tcp(tcp) => Some(tcp),
+        }
+    }
+
+    /// Payload of the sender's full packets.
+    pub fn payload(&self) -> u32 {
+        match self {
+            Self::Dcqcn(config) => config.payload,
+            Self::Tcp(tcp) => tcp.source.config.mss.into(),
+        }
+    }
+
+    /// The largest payload of a packet, of either end.
+    pub(crate) fn largest_payload(&self) -> u32 {
+        let answers = self.tcp().map_or(0, |tcp| tcp.sink.config.mss.into());
+        self.payload().max(answers)
+    }
+}
+
+impl Tcp {
+    /// The settings of both ends.
+    pub(crate) const fn configs(&self) -> [&tidegate_transport::Config; 2] {
+        [&self.source.config, &self.sink.config]
+    }
+
+    /// Whether an end paces its packets, with timers of any length.
+    pub(crate) fn is_paced(&self) -> bool {
+        let needs_pacing = |stack: &Stack| {
+            let built = stack.cc.build(&CwndParams::new(&stack.config));
+            built.is_ok_and(|cc| cc.needs().pacing)
+        };
+        needs_pacing(&self.source) || needs_pacing(&self.sink)
+    }
 }
 
 /// Stacks of both ends of a flow.
@@ -425,19 +466,13 @@ impl Setup {
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
         }
         self.observe.check(self)?;
-        let stacks = self.transports.iter().filter_map(|transport| match transport {
-            Transport::Dcqcn(_) => None,
-            Transport::Tcp(tcp) => Some([&tcp.source.config, &tcp.sink.config]),
-        });
+        let stacks = self.transports.iter().filter_map(Transport::tcp).map(Tcp::configs);
         if stacks.flatten().any(|stack| stack.reader == Reader::Manual) {
             let allowed = "immediate, because the simulated applications do not read";
             return Err(ConfigError::out_of_range("reader", "manual", allowed));
         }
         self.transports.iter().try_for_each(|transport| {
-            let payload = match transport {
-                Transport::Dcqcn(config) => config.payload,
-                Transport::Tcp(tcp) => u32::from(tcp.source.config.mss.max(tcp.sink.config.mss)),
-            };
+            let payload = transport.largest_payload();
             if self.accounting.size(payload) > u32::from(u16::MAX) {
                 let allowed = "payload and headers of at most 65535 bytes";
                 return Err(ConfigError::out_of_range("mss", payload, allowed));
@@ -503,10 +538,7 @@ impl Setup {
 
     /// Length of the longest packet.
     pub(crate) fn longest_packet(&self) -> u32 {
-        let payloads = self.transports.iter().map(|transport| match transport {
-            Transport::Dcqcn(config) => config.payload,
-            Transport::Tcp(tcp) => u32::from(tcp.source.config.mss.max(tcp.sink.config.mss)),
-        });
+        let payloads = self.transports.iter().map(Transport::largest_payload);
         let probes = self.probes.iter();
         let pings = probes.map(|probe| self.accounting.size_of_ip(probe.bytes));
         let sizes = payloads.map(|payload| self.accounting.size(payload));
@@ -535,14 +567,9 @@ impl Setup {
 
     /// Whether hosts have a queue for each connection.
     pub fn has_fair_hosts(&self) -> bool {
-        let is_fair = |transport: &Transport| match transport {
-            Transport::Dcqcn(_) => false,
-            Transport::Tcp(tcp) => {
-                let stacks = [&tcp.source.config, &tcp.sink.config];
-                stacks.iter().any(|stack| stack.qdisc == Qdisc::Fq)
-            }
-        };
-        self.nic.is_none() && self.transports.iter().any(is_fair)
+        let mut tcps = self.transports.iter().filter_map(Transport::tcp);
+        let is_fair = |tcp: &Tcp| tcp.configs().iter().any(|config| config.qdisc == Qdisc::Fq);
+        self.nic.is_none() && tcps.any(is_fair)
     }
 
     /// Whether hosts are unlimited FIFOs.

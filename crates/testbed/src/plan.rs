@@ -174,7 +174,7 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     };
     let Stack { config, cc } = &tcp.source;
     let Some((wanted, ecn)) = candidates(cc.name(), config.echo) else {
-        let allowed = "dctcp, odctcp, ecn-star, rfc3168 and reno";
+        let allowed = "dctcp, odctcp, ecn-star, rfc3168, reno and cubic";
         return Err(only("transport.cc", allowed));
     };
     let available = testbed::available();
@@ -209,6 +209,7 @@ fn candidates(cc: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
         // As the kernel's Reno has it: half of the window, once a round trip.
         "rfc3168" => (&["reno"], true),
         "reno" => (&["reno"], false),
+        "cubic" => (&["cubic"], true),
         _ => return None,
     })
 }
@@ -229,6 +230,8 @@ mod tests {
         assert_eq!(first("rfc3168", Echo::Odctcp), Some(("tg_odctcp_rcv", true)));
         assert_eq!(first("rfc3168", Echo::Rfc3168), Some(("reno", true)));
         assert_eq!(first("reno", Echo::Rfc3168), Some(("reno", false)));
+        assert_eq!(first("cubic", Echo::Rfc3168), Some(("cubic", true)));
+        assert_eq!(first("swift", Echo::Rfc3168), None);
         assert_eq!(first("dcqcn", Echo::Rfc3168), None);
         // Without anything loaded there is the kernel's own, if it has one.
         let last = |cc| candidates(cc, Echo::Rfc3168).and_then(|(names, _)| names.last());

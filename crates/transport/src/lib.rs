@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+mod carried;
 pub mod cc;
 pub mod config;
 mod endpoint;
@@ -25,6 +26,7 @@ mod seq;
 mod stats;
 mod timer;
 
+pub use carried::Carried;
 pub use config::Config;
 pub use endpoint::{Endpoint, MessagePosition, State};
 pub use profile::Profile;

@@ -1,4 +1,4 @@
-//! Proportional rate reduction: send in proportion to what arrives while the window falls.
+//! Proportional rate reduction: send in proportion to deliveries while the window falls.
 //!
 //! RFC 6937, with the slow-start reduction bound (PRR-SSRB). Used in fast recovery as an option,
 //! and for the reductions of rules that thin sending out after a mark, as Linux does.
@@ -28,8 +28,8 @@ impl Prr {
         Self { end, flight: flight.max(1), delivered: 0, out: 0, allowance: 0, at_once: 0 }
     }
 
-    /// A reduction in which `delivered` bytes have arrived already and `at_once` may leave whatever
-    /// arrives.
+    /// A reduction in which `delivered` bytes have arrived already and `at_once` may leave before
+    /// any other delivery.
     pub(crate) fn begun(flight: u32, end: Seq, delivered: u32, at_once: u32) -> Self {
         Self { delivered: u64::from(delivered), at_once, ..Self::new(flight, end) }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(prr.allowance(), 100);
         prr.on_sent(100);
         prr.on_delivered(100, 1800, 900, 100);
-        // ⌈200 · 900 / 1800⌉ − 100: once something has left, only what is due.
+        // ⌈200 · 900 / 1800⌉ − 100: once something has left, only the rest that is due.
         assert_eq!(prr.allowance(), 0);
     }
 
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(prr.allowance(), 200);
         prr.on_sent(200);
         assert_eq!(prr.allowance(), 0);
-        // Close to the target, only what is missing leaves.
+        // Close to the target, only the missing bytes leave.
         prr.on_delivered(100, 950, 1000, 100);
         assert_eq!(prr.allowance(), 50);
     }

@@ -1,10 +1,10 @@
 //! Delayed ACKs as Linux has them: quick at first, then with a delay that follows the gaps between
 //! segments.
 //!
-//! A connection begins with sixteen ACKs that are not delayed, and gets as many after a pause
-//! longer than the retransmission timeout, when its peer starts slowly again, and after data that
-//! had arrived before. While data flows one way only, a segment smaller than others ends what the
-//! application waited for, and is acknowledged as soon as that has been read. Taken from
+//! A connection begins with sixteen ACKs that are not delayed. It gets as many after a pause longer
+//! than the retransmission timeout, when its peer starts slowly again, and after data that had
+//! arrived before. While data flows one way only, a segment smaller than others completes a
+//! request, and is acknowledged as soon as the application has read it. Taken from
 //! `net/ipv4/tcp_input.c` and `tcp_timer.c` of Linux 3.18 to 6.1 as far as they agree.
 //!
 //! Differs from Linux: times are not rounded to ticks, the receiver's timeout is taken as its

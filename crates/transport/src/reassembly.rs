@@ -1,4 +1,5 @@
-//! The receiver's record of what has arrived: everything before one number, and ranges after it.
+//! The receiver's record of the data that has arrived: everything before one number, and ranges
+//! after it.
 //!
 //! Gives the SACK blocks in the order of RFC 2018, section 4: the block that contains the newest
 //! segment first, then those reported most recently. Duplicates may be reported in front of them
@@ -14,7 +15,7 @@ use crate::seq::{Range, Seq};
 /// again.
 const MAX_RANGES: usize = 1 << 15;
 
-/// What an arriving range was.
+/// Outcome of an arriving range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// The next bytes, with no hole behind them.
@@ -27,17 +28,17 @@ pub(crate) enum Arrival {
     Duplicate,
 }
 
-/// What has arrived.
+/// Data that has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Reassembly {
     /// Everything before this has arrived.
     next: Seq,
-    /// What has arrived out of order. Made by the first hole, and kept from then on: most
+    /// Ranges that have arrived out of order. Made by the first hole, and kept from then on: most
     /// connections never see one.
     later: Option<Box<Later>>,
 }
 
-/// What has arrived after a hole.
+/// Ranges that have arrived after a hole.
 #[derive(Clone, Debug, Default)]
 struct Later {
     /// In order, disjoint, not touching each other.

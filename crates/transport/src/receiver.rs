@@ -1,8 +1,8 @@
-//! The receiving half: what has arrived, what to acknowledge and when, which marks to echo, and how
-//! much more may come.
+//! The receiving half: the data that has arrived, the ACKs that are due and when, the marks to
+//! echo, and the room for more data.
 //!
 //! Delayed ACKs follow RFC 5681, section 4.2: at once for anything out of order, otherwise after a
-//! number of segments or a time, or as `quick.rs` has it. The echo rules are those of [`Echo`].
+//! number of segments or a time, or as `quick.rs` has it. [`Echo`] describes the echo rules.
 
 use alloc::boxed::Box;
 
@@ -29,7 +29,7 @@ pub(crate) struct Ack {
 #[repr(C)]
 pub(crate) struct Receiver {
     reassembly: Reassembly,
-    /// Payload bytes received in order, and those of them that were not read.
+    /// Payload bytes received in order, and how many of them were not read.
     received: u64,
     unread: u32,
     /// The largest number that the peer was allowed to send, plus one.
@@ -37,8 +37,8 @@ pub(crate) struct Receiver {
     buffer: u32,
     /// The least step of the window's edge that is worth announcing.
     step: u32,
-    /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because it is asked for
-    /// every segment and changes only with what is rare.
+    /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because every segment
+    /// needs it and only rare events change it.
     fast_path: bool,
     /// Whether anything has arrived or was read since the last segment left. If not, no ACK is owed
     /// or waits, and the window is where it was.
@@ -204,8 +204,8 @@ impl Receiver {
         self.merged = segments.max(1);
     }
 
-    /// It was taken in: as many wait for their ACK as were merged, and what was enough for an ACK
-    /// at once is.
+    /// It was taken in: every merged segment waits for an ACK, and enough of them cause one at
+    /// once.
     pub(crate) fn end_merged(&mut self) {
         let more = core::mem::replace(&mut self.merged, 1) - 1;
         if self.waiting > 0 && more > 0 {
@@ -221,7 +221,7 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// The peer sends what has arrived already: it waits for ACKs.
+    /// The peer repeats data that has arrived already: it waits for ACKs.
     fn enter_quick_acks(&mut self) {
         if let Some(quick) = &mut self.quick {
             quick.restart();
@@ -237,7 +237,7 @@ impl Receiver {
         }
     }
 
-    /// A probe of the closed window arrived. It is answered at once, whatever the echo rule.
+    /// A probe of the closed window arrived. It is answered at once, under every echo rule.
     pub(crate) fn on_probe(&mut self, header: &Header) {
         self.echo(header, self.next());
     }
@@ -327,7 +327,7 @@ impl Receiver {
     /// enough, it is announced to the peer.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
-        // Fits: at most what was there.
+        // Fits: at most the bytes that were there.
         self.unread -= taken as u32;
         self.changed = true;
         if self.open_edge().since(self.edge) >= self.step {
@@ -388,7 +388,7 @@ impl Receiver {
         Range::new(segment.seq, end.min(self.edge))
     }
 
-    /// Counts what came into order since `before`, the FIN excluded.
+    /// Counts the bytes that came into order since `before`, the FIN excluded.
     #[inline]
     fn count(&mut self, before: Seq) {
         let mut fresh = self.next() - before;
@@ -414,7 +414,8 @@ impl Receiver {
         self.next() + self.buffer.saturating_sub(self.unread)
     }
 
-    /// Applies the echo rule to a segment with data. `next` is what was expected before it.
+    /// Applies the echo rule to a segment with data. `next` is the number that was expected before
+    /// it.
     #[inline]
     fn echo(&mut self, header: &Header, next: Seq) -> AckTiming {
         let marked = header.ecn == Ecn::Ce;
@@ -483,7 +484,7 @@ impl Receiver {
         self.fast_path = false;
     }
 
-    /// Checks what must hold after every step.
+    /// Checks the invariants, after every step.
     pub(crate) fn check(&self) {
         assert_eq!(self.fast_path, self.can_use_fast_path(), "{self:?}");
         assert!(self.unread <= self.buffer, "{self:?}");

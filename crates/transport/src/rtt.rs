@@ -27,7 +27,7 @@ pub(crate) struct Rtt {
     min: Span,
     max: Span,
     granularity: Span,
-    /// What every sample counts beside the ticks that went by.
+    /// Added to every sample besides the ticks that went by.
     extra: Span,
 }
 
@@ -67,14 +67,17 @@ impl Rtt {
         self.timed_from = Time::MAX;
     }
 
-    /// Everything before `ack` was acknowledged.
+    /// Everything before `ack` was acknowledged. Answers with the sample, if there is one.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: Seq, now: Time) {
+    pub(crate) fn on_ack(&mut self, ack: Seq, now: Time) -> Option<Span> {
         let sent = self.timed_from;
-        if sent != Time::MAX && !ack.is_before(self.timed_end) {
-            self.timed_from = Time::MAX;
-            self.sample(self.elapsed(sent, now));
+        if sent == Time::MAX || ack.is_before(self.timed_end) {
+            return None;
         }
+        self.timed_from = Time::MAX;
+        let rtt = self.elapsed(sent, now);
+        self.sample(rtt);
+        Some(rtt)
     }
 
     /// The retransmission timer ran out: the timeout doubles (rule 5.5).
@@ -127,7 +130,7 @@ impl Rtt {
 
     /// The time between two readings of a clock that ticks every `granularity`, as samples count
     /// it.
-    fn elapsed(&self, from: Time, to: Time) -> Span {
+    pub(crate) fn elapsed(&self, from: Time, to: Time) -> Span {
         let tick = self.granularity.as_ps();
         let ticks = (to.as_ps() / tick).saturating_sub(from.as_ps() / tick);
         Span::from_ps(ticks * tick) + self.extra

@@ -1,7 +1,7 @@
 //! A TCP segment as the endpoints see it: headers without payload.
 //!
-//! The payload's bytes never exist here; `len` counts them. Whoever carries segments over a real
-//! network keeps the bytes and finds them by sequence number.
+//! The payload's bytes never exist here; `len` counts them. A host that carries segments over a
+//! real network keeps the bytes and finds them by sequence number.
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign};
@@ -147,7 +147,7 @@ pub struct Segment {
     pub flags: Flags,
     /// The codepoint: as sent on the way out, as marked by the network on the way in.
     pub ecn: Ecn,
-    /// The class for the switches (PIAS tag or DSCP class). An endpoint sends 0; whoever tags
+    /// The class for the switches (PIAS tag or DSCP class). An endpoint sends 0; a host that tags
     /// flows overwrites it.
     pub class: u8,
     /// On a SYN: the sender takes SACK blocks (RFC 2018, section 2).
@@ -192,7 +192,7 @@ impl From<Header> for Segment {
 }
 
 impl Segment {
-    /// The segment without what is special about it.
+    /// The segment without SACK blocks and options.
     #[inline]
     pub const fn header(&self) -> Header {
         Header {

@@ -1,4 +1,4 @@
-//! What an endpoint counts.
+//! Counters of an endpoint.
 
 /// Counts since the connection was made. Those that change with every segment stand together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

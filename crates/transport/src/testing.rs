@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// What the network does to segments, as parts of a thousand, the same in both directions.
+/// Faults of the network, as parts of a thousand, the same in both directions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weather {
     pub(crate) loss: u32,
@@ -79,7 +79,7 @@ struct Travelling {
     segment: Segment,
 }
 
-/// Two endpoints and what is between them.
+/// Two endpoints and the network between them.
 pub(crate) struct Network {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
@@ -94,7 +94,7 @@ pub(crate) struct Network {
     rng: Rng,
     events: BinaryHeap<Reverse<(Time, u64)>>,
     travelling: Vec<Option<Travelling>>,
-    /// What has arrived at each side, by sequence number: an independent account.
+    /// Data that has arrived at each side, by sequence number: an independent account.
     arrived: [Vec<(u64, u64)>; 2],
     isn: [Seq; 2],
 }
@@ -144,7 +144,7 @@ impl Network {
         }
     }
 
-    /// Lets both endpoints send what they want to send now.
+    /// Lets both endpoints send.
     pub(crate) fn flush(&mut self) {
         for side in [Side::Client, Side::Server] {
             let now = self.now;
@@ -252,7 +252,7 @@ impl Network {
         }
         let first = self.isn[to.peer() as usize] + 1;
         let received = self.side(to).received();
-        // The offset nearest to what was received so far: sequence numbers wrap.
+        // The offset nearest to the received bytes: sequence numbers wrap.
         let expected = first + received as u32;
         let offset = received.cast_signed() + i64::from(segment.seq.offset_from(expected));
         let start = u64::try_from(offset).expect("payload before the beginning");

@@ -5,7 +5,7 @@
 
 use tidegate_units::{Span, Time};
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// Something sent was not acknowledged in time (RFC 6298). Set while anything is outstanding.
@@ -17,9 +17,11 @@ pub(crate) enum Timer {
     DelayedAck,
     /// The connection is over and forgotten after this.
     TimeWait,
+    /// The pace lets the next segment leave.
+    Pace,
 }
 
-const COUNT: usize = 4;
+const COUNT: usize = 5;
 
 /// The last deadline that a sum beyond the end of time becomes: the end itself means off.
 const LAST: Time = Time::from_ps(u64::MAX - 1);
@@ -76,8 +78,8 @@ impl Timers {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        let [a, b, c, d] = self.deadlines;
-        let next = a.min(b).min(c.min(d));
+        let [a, b, c, d, e] = self.deadlines;
+        let next = a.min(b).min(c.min(d)).min(e);
         (next != Time::MAX).then_some(next)
     }
 

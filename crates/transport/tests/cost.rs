@@ -41,7 +41,7 @@ fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
     assert!(size_of::<Endpoint>() <= 896, "{} bytes", size_of::<Endpoint>());
     let config = Config {
         rto_min: Span::from_ms(1),
-        // Bounds the number of holes there can be, and with it what is warm.
+        // Bounds the number of holes, and with it the memory of a warm connection.
         max_window: Some(Size::Packets(64)),
         ..Config::default()
     };

@@ -10,7 +10,7 @@ use tidegate_transport::cc::{
     Restart, Start, Timeout, dctcp, ecn_star,
 };
 use tidegate_transport::config::{Avoidance, Credit, SlowStart};
-use tidegate_units::{Ratio, Rng, Setting};
+use tidegate_units::{Ratio, Rng, Setting, Time};
 
 pub(crate) const MSS: u32 = 1448;
 const INITIAL: u32 = 10 * MSS;
@@ -112,7 +112,8 @@ impl Trace {
 
 /// Takes a step with a rule of `tidegate-transport`. Says whether it reduced the window for a mark.
 pub(crate) fn follow(cc: &mut impl CongestionControl, step: &Step) -> bool {
-    let flight = Flight { bytes: step.bytes, una: Seq(step.ack), sent: Seq(step.sent) };
+    let flight =
+        Flight { now: Time::ZERO, bytes: step.bytes, una: Seq(step.ack), sent: Seq(step.sent) };
     match step.kind {
         Kind::Begin => cc.begin(&Start {
             mss: step.mss,
@@ -123,6 +124,8 @@ pub(crate) fn follow(cc: &mut impl CongestionControl, step: &Step) -> bool {
         Kind::Ack => {
             let has = |flag| step.flags.has(flag);
             let acked = Acked {
+                now: Time::ZERO,
+                rtt: None,
                 ack: Seq(step.ack),
                 sent: Seq(step.sent),
                 bytes: step.bytes,
@@ -254,6 +257,8 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
             cc.cwnd_mut().cut_to(packets * MSS, u32::MAX);
             let advances = step.flags.has(Flags::MAY_GROW);
             let acked = Acked {
+                now: Time::ZERO,
+                rtt: None,
                 ack: Seq(step.ack),
                 sent: Seq(step.sent),
                 bytes: if advances { step.bytes * MSS } else { 0 },
@@ -273,6 +278,7 @@ fn compare_dctcp(algorithm: &Algorithm, config: &dctcp::Config) {
         } else if step.kind == Kind::Ack {
             let mut lost = cc.clone();
             lost.on_loss(&Flight {
+                now: Time::ZERO,
                 bytes: packets * MSS,
                 una: Seq(step.ack),
                 sent: Seq(step.sent),

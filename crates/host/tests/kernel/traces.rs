@@ -20,6 +20,7 @@ use tidegate_transport::cc::{
     odctcp,
 };
 use tidegate_transport::config::SlowStart;
+use tidegate_units::Time;
 
 use super::bed::Bed;
 use super::program::{Loaded, command};
@@ -295,6 +296,8 @@ pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
                     cc.cwnd_mut().cut_to(cwnd * mss, u32::MAX);
                     let advances = step.flags.has(Flags::MAY_GROW);
                     let is_reduced = cc.on_ack(&Acked {
+                        now: Time::ZERO,
+                        rtt: None,
                         ack: Seq(step.ack),
                         sent: Seq(step.sent),
                         bytes: if advances { step.bytes * mss } else { 0 },

@@ -504,13 +504,15 @@ impl<'a> Model<'a> {
             let payload = fits.unwrap_or(mtu.saturating_sub(62).max(1));
             return format!("kind = \"dcqcn\"\nprofile = \"hpcc3\"\npayload = {payload}\n");
         }
+        // The planner's `cubic` is Linux's default, which asks for no ECN.
+        let ecn = if transport == Transport::Cubic { "ecn = false\n" } else { "" };
         let echo = match transport {
             Transport::Dctcp | Transport::Odctcp => "dctcp",
             _ => "rfc3168",
         };
         format!(
             "profile = \"tcn-testbed\"\nmss = {}\nmax_window = \"none\"\n\
-             delayed_ack = 1\nack_delay = \"1ms\"\necho = \"{echo}\"\nrule = {{ kind = {} }}\n",
+             delayed_ack = 1\nack_delay = \"1ms\"\necho = \"{echo}\"\n{ecn}rule = {{ kind = {} }}\n",
             mtu.saturating_sub(40).max(1),
             quoted(transport.simulated_rule())
         )

@@ -199,7 +199,8 @@ impl Transport {
             Self::EcnStar => "ecn-star",
             Self::Rfc3168 => "rfc3168",
             Self::Dcqcn | Self::Roce => "dcqcn",
-            Self::Reno | Self::Tcp | Self::Cubic | Self::Bbr | Self::Unmarked => "reno",
+            Self::Cubic => "cubic",
+            Self::Reno | Self::Tcp | Self::Bbr | Self::Unmarked => "reno",
         }
     }
 

@@ -192,10 +192,8 @@ fn buffer_text(config: &buffer::Config) -> String {
 /// Queueing at hosts.
 fn nic(setup: &Setup) -> String {
     let Some(nic) = &setup.nic else {
-        let limits = setup.transports.iter().filter_map(|transport| match transport {
-            Transport::Dcqcn(_) => None,
-            Transport::Tcp(tcp) => Some(tcp.source.config.limit_output),
-        });
+        let tcps = setup.transports.iter().filter_map(Transport::tcp);
+        let limits = tcps.map(|tcp| tcp.source.config.limit_output);
         let limits: BTreeSet<String> = limits.map(|limit| limit.to_string()).collect();
         return if setup.has_fair_hosts() {
             let limits: Vec<String> = limits.into_iter().collect();
@@ -214,11 +212,7 @@ fn nic(setup: &Setup) -> String {
 
 /// Size of a full packet.
 fn packet(setup: &Setup) -> u32 {
-    setup.accounting.size(match setup.transports.first() {
-        Some(Transport::Dcqcn(config)) => config.payload,
-        Some(Transport::Tcp(tcp)) => tcp.source.config.mss.into(),
-        None => 0,
-    })
+    setup.accounting.size(setup.transports.first().map_or(0, Transport::payload))
 }
 
 fn overload_warning(link: &str, load: f64, traffic: &Traffic) -> String {

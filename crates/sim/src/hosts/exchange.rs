@@ -162,8 +162,8 @@ impl Hosts {
         let (end, now) = (packet.end(), arrival.at);
         let connection = &mut self.connections[end.slot()];
         match (&mut connection.ends, end.side()) {
-            (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
-            (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.dcqcn(), now),
+            (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.carried(), now),
+            (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.carried(), now),
             (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
             (Ends::Elsewhere | Ends::Tcp(_), _) => {}
         }
@@ -352,7 +352,7 @@ impl Hosts {
                 // Feedback uses the first class, which ingress accounting bypasses.
                 packet.class = 0;
             }
-            packet.set_dcqcn(&next);
+            packet.set_carried(&next);
             if next.kind == dcqcn::Kind::Data
                 && let Some(tagging) = &mut connection.tagging
             {

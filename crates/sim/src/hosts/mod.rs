@@ -460,13 +460,10 @@ impl Hosts {
     }
 }
 
-/// Most bytes that a sender of this transport may have in its host's queue. DCQCN is limited by its
-/// rate.
+/// Most bytes that a sender of this transport may have in its host's queue. Only TCP has a limit:
+/// others send at a rate.
 fn output_limit(transport: &Transport) -> u64 {
-    match transport {
-        Transport::Dcqcn(_) => u64::MAX,
-        Transport::Tcp(tcp) => tcp.source.config.limit_output.0,
-    }
+    transport.tcp().map_or(u64::MAX, |tcp| tcp.source.config.limit_output.0)
 }
 
 /// Whether a flow ends by itself.
@@ -479,14 +476,15 @@ fn min_timer(setup: &Setup) -> Span {
     if setup.flows.iter().any(|flow| flow.rate.is_some()) {
         return Span::ZERO;
     }
-    let timers = setup.transports.iter().map(|transport| match transport {
-        Transport::Dcqcn(_) => Span::ZERO,
-        Transport::Tcp(tcp) => {
-            let stacks = [&tcp.source.config, &tcp.sink.config];
-            let timers =
-                stacks.map(|stack| stack.rto_min.min(stack.rto_initial).min(stack.ack_delay));
-            timers[0].min(timers[1])
+    let least = |config: &tidegate_transport::Config| {
+        config.rto_min.min(config.rto_initial).min(config.ack_delay)
+    };
+    let timers = setup.transports.iter().map(|transport| match transport.tcp() {
+        Some(tcp) if !tcp.is_paced() => {
+            let [source, sink] = tcp.configs();
+            least(source).min(least(sink))
         }
+        _ => Span::ZERO,
     });
     let think_times = setup.think_times.iter().map(|(_, think)| think.pause);
     timers.chain(think_times).min().unwrap_or(Span::ZERO)

@@ -52,7 +52,7 @@ impl Hosts {
             Side::Sink => (source, sink),
         };
         let body = match &connection.ends {
-            Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
+            Ends::Dcqcn(_) => Content::Roce(packet.carried()),
             Ends::Prober(_) => Content::Echo(packet.end().side()),
             Ends::Elsewhere => unreachable!("captures need a single thread"),
             Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),

@@ -194,12 +194,8 @@ impl<'a> Ideals<'a> {
 /// Division of flows into packets by each transport.
 fn framings(setup: &Setup) -> Result<Vec<Framing>, ConfigError> {
     let framing = |transport: &Transport| {
-        let payload = match transport {
-            Transport::Dcqcn(config) => config.payload,
-            Transport::Tcp(tcp) => u32::from(tcp.source.config.mss),
-        };
         let accounting = setup.accounting;
-        let framing = Framing::new(payload, u32::from(accounting.per_packet))?;
+        let framing = Framing::new(transport.payload(), u32::from(accounting.per_packet))?;
         Ok(framing.padded_to(u32::from(accounting.least)))
     };
     if setup.transports.is_empty() {

@@ -243,12 +243,7 @@ fn on_wire(setup: &Setup, flow: &Flow) -> (f64, f64) {
 fn payload(setup: &Setup, flow: &Flow) -> u32 {
     let last = setup.transports.len().saturating_sub(1);
     let transport = setup.transports.get(usize::from(flow.group).min(last));
-    let payload = match transport {
-        Some(Transport::Dcqcn(config)) => config.payload,
-        Some(Transport::Tcp(tcp)) => tcp.source.config.mss.into(),
-        None => 0,
-    };
-    payload.max(1)
+    transport.map_or(0, Transport::payload).max(1)
 }
 
 /// ACKs per data packet.

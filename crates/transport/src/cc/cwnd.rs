@@ -76,7 +76,7 @@ impl Cwnd {
         }
     }
 
-    /// Starts over with what the handshake has led to.
+    /// Starts over with the values that the handshake negotiated.
     pub fn begin(&mut self, start: &Start) {
         *self = Self::new(&CwndParams {
             mss: start.mss,
@@ -107,6 +107,20 @@ impl Cwnd {
         }
     }
 
+    /// Bytes for which an ACK of `bytes` bytes counts: at most `abc` segments, or always one
+    /// (RFC 3465).
+    pub(super) fn counted(&self, bytes: u32) -> u32 {
+        match self.params.abc {
+            None => self.params.mss,
+            Some(_) => bytes.min(self.params.limit()),
+        }
+    }
+
+    /// Raises the window; ssthresh stays.
+    pub(super) fn raise_to(&mut self, window: u32) {
+        self.window = window.min(self.params.max).max(self.window);
+    }
+
     /// The same on an ACK that has reduced the window. Kept apart, so that it is out of the way of
     /// all others.
     #[cold]
@@ -115,8 +129,8 @@ impl Cwnd {
         self.grow(bytes);
     }
 
-    /// Adds a segment to the window if one window has been acknowledged, and no more, whatever one
-    /// ACK covers.
+    /// Adds one segment to the window if one window has been acknowledged, however much one ACK
+    /// covers.
     #[inline(never)]
     fn grow_if_due(&mut self) {
         let mss = self.params.mss;
@@ -139,7 +153,7 @@ impl Cwnd {
         }
     }
 
-    /// Half of what was in flight, at least two segments (RFC 5681, equation 4).
+    /// Half of the flight, at least two segments (RFC 5681, equation 4).
     pub fn half(&self, flight: u32) -> u32 {
         (flight / 2).max(2 * self.params.mss)
     }
@@ -190,6 +204,11 @@ impl Cwnd {
         self.ssthresh
     }
 
+    /// Upper bound of the window.
+    pub(super) const fn max(&self) -> u32 {
+        self.params.max
+    }
+
     /// The segment size.
     #[inline]
     pub const fn mss(&self) -> u32 {
@@ -219,7 +238,7 @@ choices! {
     }
 }
 
-/// At most one reaction per window of data, and what growth is allowed meanwhile.
+/// Allows at most one reaction per window of data, and limits growth in the meantime.
 #[derive(Clone, Copy, Debug)]
 pub struct OncePerWindow {
     /// One past the last byte sent before the reaction; `None` once an ACK has passed it.
@@ -378,7 +397,7 @@ mod tests {
             cwnd.grow(bytes);
             assert_eq!(cwnd.window(), expected);
         }
-        // What is left over counts for the next segment.
+        // The rest counts for the next segment.
         cwnd.grow(7000);
         assert_eq!(cwnd.window(), 7000);
         cwnd.grow(6000);

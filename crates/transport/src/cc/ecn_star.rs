@@ -1,10 +1,10 @@
 //! ECN*: halve the window on an echoed mark, at most once per window of data.
 //!
 //! Wu et al., "Tuning ECN for Data Center Networks", CoNEXT 2012: standard ECN with instantaneous
-//! marking. Here it is what the TCN simulations run under that name: ns-2's FullTcp/Sack with ECN.
-//! The cut takes the window itself, not the flight, and stops at one segment; the window keeps
-//! growing after a cut, except on the first ACK of a run with ECE; a loss in the window of a cut is
-//! repaired without another cut.
+//! marking. The TCN simulations run ns-2's FullTcp/Sack with ECN under that name, which is
+//! implemented here. The cut takes the window itself, not the flight, and stops at one segment; the
+//! window keeps growing after a cut, except on the first ACK of a run with ECE; a loss in the
+//! window of a cut is repaired without another cut.
 
 use tidegate_units::{ConfigError, settings};
 

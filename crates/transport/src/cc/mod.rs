@@ -4,27 +4,38 @@
 //! time. Loss detection, retransmission and recovery belong to the sender. How receivers echo marks
 //! is chosen separately ([`Echo`](crate::config::Echo)), so any sender can face any receiver.
 
+pub mod cubic;
 mod cwnd;
 pub mod dctcp;
 pub mod ecn_star;
+mod hystart;
 pub mod odctcp;
 pub mod reno;
 pub mod rfc3168;
+pub mod swift;
 
+pub use cubic::Cubic;
 pub use cwnd::{Cwnd, CwndParams, OncePerWindow, Regrowth};
 pub use dctcp::Dctcp;
 pub use ecn_star::EcnStar;
 pub use odctcp::Odctcp;
 pub use reno::Reno;
 pub use rfc3168::Rfc3168;
+pub use swift::Swift;
 
-use tidegate_units::{ConfigError, Ratio, catalogue, choices};
+use tidegate_units::{ConfigError, Rate, Ratio, Span, Time, catalogue, choices};
 
 use crate::seq::Seq;
 
-/// What an acknowledgement said.
+/// An acknowledgement, and the state of the sender at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
+    /// Time of arrival.
+    pub now: Time,
+    /// Round-trip time of the newest segment that the ACK covers. Without [`Needs::samples`] there
+    /// is one a round trip, as for the retransmission timer; with it, one on each ACK of segments
+    /// that were sent once, and after the last retransmission.
+    pub rtt: Option<Span>,
     /// Everything before this number has arrived.
     pub ack: Seq,
     /// One past the last byte sent so far.
@@ -35,7 +46,7 @@ pub struct Acked {
     pub delivered: u32,
     /// Bytes outstanding before this ACK.
     pub flight: u32,
-    /// Whether the ACK carried ECE.
+    /// Whether the ACK echoes marks (ECE).
     pub echo: bool,
     /// What kind of ACK it was.
     pub kind: AckKind,
@@ -66,9 +77,25 @@ pub enum Phase {
     FastRecovery,
 }
 
-/// What was in flight when a loss was noticed.
+impl Acked {
+    /// Acknowledged bytes that count as marked: TCP echoes one bit, so all of them or none.
+    #[inline]
+    pub const fn marked(&self) -> u32 {
+        if self.echo { self.bytes } else { 0 }
+    }
+
+    /// Bytes outstanding after this ACK.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.sent - self.ack
+    }
+}
+
+/// Data in flight when a loss was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
+    /// Time at which the loss was noticed.
+    pub now: Time,
     /// Bytes sent and not yet acknowledged in order.
     pub bytes: u32,
     /// The first of them.
@@ -86,7 +113,7 @@ pub enum Timeout {
     Repeated,
 }
 
-/// What an idle time does to the window.
+/// Effect of an idle time on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// Lower it to the initial window.
@@ -144,6 +171,50 @@ pub enum EctUse {
     None,
 }
 
+/// Work that the sender does only for congestion controls that need it. Either keeps a connection
+/// off the fast path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// A round-trip sample on every ACK.
+    pub samples: bool,
+    /// Pacing at [`CongestionControl::pacing_rate`].
+    pub pacing: bool,
+}
+
+impl Needs {
+    /// Whether there is any.
+    pub const fn any(self) -> bool {
+        self.samples || self.pacing
+    }
+}
+
+/// Smoothed round-trip time, with the weights of RFC 6298: 7/8 of the old one.
+///
+/// The longest span stands for none, so that it takes one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmoothedRtt(Span);
+
+impl Default for SmoothedRtt {
+    fn default() -> Self {
+        Self(Span::MAX)
+    }
+}
+
+impl SmoothedRtt {
+    /// Takes in a sample.
+    pub fn take(&mut self, sample: Span) {
+        self.0 = self.get().map_or(sample, |old| {
+            let (old, sample) = (old.as_ps(), sample.as_ps());
+            Span::from_ps(old - old / 8 + sample / 8)
+        });
+    }
+
+    /// The smoothed time, once there is a sample.
+    pub fn get(self) -> Option<Span> {
+        (self.0 != Span::MAX).then_some(self.0)
+    }
+}
+
 /// Where a connection starts, once both ends have negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -175,6 +246,11 @@ pub trait CongestionControl {
 
     /// The same, to change it.
     fn cwnd_mut(&mut self) -> &mut Cwnd;
+
+    /// Work that the sender has to do for this congestion control.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 
     /// The connection is established.
     fn begin(&mut self, start: &Start) {
@@ -216,7 +292,7 @@ pub trait CongestionControl {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn answer(&mut self, acked: &Acked) -> Answer {
         let reaction = self.on_ack(acked);
@@ -225,6 +301,12 @@ pub trait CongestionControl {
 
     /// Estimate of the marked fraction, if there is one.
     fn alpha(&self) -> Option<Ratio> {
+        None
+    }
+
+    /// Rate at which segments leave, for those that need [pacing](Needs::pacing); `None` for as
+    /// soon as the window allows.
+    fn pacing_rate(&self) -> Option<Rate> {
         None
     }
 
@@ -284,11 +366,13 @@ macro_rules! congestion_controls {
 }
 
 congestion_controls! {
+    Cubic(cubic),
     Dctcp(dctcp),
     EcnStar(ecn_star),
     Odctcp(odctcp),
     Reno(reno),
     Rfc3168(rfc3168),
+    Swift(swift),
 }
 
 impl CongestionControl for AnyCongestionControl {
@@ -299,6 +383,10 @@ impl CongestionControl for AnyCongestionControl {
 
     fn cwnd_mut(&mut self) -> &mut Cwnd {
         forward!(self, cc => cc.cwnd_mut())
+    }
+
+    fn needs(&self) -> Needs {
+        forward!(self, cc => cc.needs())
     }
 
     fn begin(&mut self, start: &Start) {
@@ -313,7 +401,7 @@ impl CongestionControl for AnyCongestionControl {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn answer(&mut self, acked: &Acked) -> Answer {
         forward!(self, cc => cc.answer(acked))
@@ -337,6 +425,10 @@ impl CongestionControl for AnyCongestionControl {
 
     fn alpha(&self) -> Option<Ratio> {
         forward!(self, cc => cc.alpha())
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        forward!(self, cc => cc.pacing_rate())
     }
 
     #[inline]
@@ -377,6 +469,8 @@ mod testing {
     /// `sent` thousand were sent.
     pub(in crate::cc) fn ack(ack: u32, sent: u32, echo: bool) -> Acked {
         Acked {
+            now: Time::ZERO,
+            rtt: None,
             ack: Seq(ack * 1000),
             sent: Seq(sent * 1000),
             bytes: 1000,
@@ -389,9 +483,14 @@ mod testing {
         }
     }
 
-    /// What is outstanding between two thousands.
+    /// Data outstanding between two thousands.
     pub(in crate::cc) fn flight(una: u32, sent: u32) -> Flight {
-        Flight { bytes: (sent - una) * 1000, una: Seq(una * 1000), sent: Seq(sent * 1000) }
+        Flight {
+            now: Time::ZERO,
+            bytes: (sent - una) * 1000,
+            una: Seq(una * 1000),
+            sent: Seq(sent * 1000),
+        }
     }
 }
 
@@ -413,7 +512,7 @@ mod tests {
             }
             assert!(config.set("colour", "blue").is_err());
         }
-        assert_eq!(Config::named("cubic"), None);
+        assert_eq!(Config::named("vegas"), None);
         let mut dctcp = Config::named("dctcp").unwrap();
         dctcp.set("gain", "1/8").unwrap();
         assert_eq!(dctcp.value("gain"), Some("1/8".to_string()));

@@ -1,7 +1,7 @@
 //! Reno: halve the window on loss, ignore marks.
 //!
-//! RFC 5681. With SACK or NewReno recovery around it this is what the papers call plain TCP or
-//! SACK TCP. Its packets are not ECN-capable.
+//! RFC 5681. With SACK or NewReno recovery around it the papers call it plain TCP or SACK TCP. Its
+//! packets are not ECN-capable.
 
 use tidegate_units::{ConfigError, settings};
 

@@ -60,8 +60,8 @@ impl Endpoint {
         }
     }
 
-    /// A segment without payload. The next ACK of a transfer without loss takes the fast
-    /// path, which does what the slow path would do.
+    /// A segment without payload. The next ACK of a transfer without loss takes the fast path, with
+    /// the same result as the slow path.
     #[inline(never)]
     fn on_bare_header(&mut self, header: &Header, now: Time) -> bool {
         // ECE counts on an ACK, CWR only with data.
@@ -75,8 +75,8 @@ impl Endpoint {
         expected
     }
 
-    /// A segment with payload. The next data of a transfer without loss takes the fast path,
-    /// which does what the slow path would do.
+    /// A segment with payload. The next data of a transfer without loss takes the fast path, with
+    /// the same result as the slow path.
     #[expect(
         clippy::inline_always,
         reason = "half of all segments, in fewer steps than a call takes"
@@ -299,11 +299,11 @@ impl Endpoint {
     /// it is answered.
     #[cold]
     fn is_delayed(&mut self, segment: &Segment, now: Time) -> bool {
-        // RFC 5961, section 5.2: not of what was never sent, and not older than any window that
-        // the segment could have been delayed by.
+        // RFC 5961, section 5.2: not an ACK of data that was never sent, and not older than any
+        // window that the segment could have been delayed by.
         let behind = self.sender.una().since(segment.ack);
         if behind > 0 && behind <= self.sender.max_announced().max(1) {
-            self.sender.on_late_sack(segment, &mut self.stats);
+            self.sender.on_late_sack(segment, now, &mut self.stats);
             return true;
         }
         self.stats.segments_refused += 1;
@@ -345,14 +345,14 @@ impl Endpoint {
         self.state = state;
     }
 
-    /// Notes what a SYN said.
+    /// Notes the options and flags of a SYN.
     fn learn_peer(&mut self, segment: &Segment, ecn: bool) {
         self.irs = segment.seq;
         self.offer = Offer { ecn, sack: segment.sack_permitted, mss: segment.mss };
         self.receiver.begin(segment.seq + 1);
     }
 
-    /// A challenge ACK: what was sent and what is expected here. Payload, FINs and the peer's own
+    /// A challenge ACK with the numbers sent and expected here. Payload, FINs and the peer's own
     /// SYN are always answered, because the peer repeats them until they are; answers to all else
     /// are limited.
     #[cold]

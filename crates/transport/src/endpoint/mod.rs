@@ -1,10 +1,10 @@
 //! One end of a TCP connection: handshake, states, FIN and reset (RFC 9293), around a sender and a
 //! receiver.
 //!
-//! The host pushes what happens ([`on_segment`](Endpoint::on_segment),
-//! [`on_timeout`](Endpoint::on_timeout), [`write`](Endpoint::write), …) and after each push polls
-//! segments until there are none, and the next deadline. Segments that arrive are taken in by
-//! `input.rs`, and those that leave are made in `output.rs`.
+//! The host pushes events ([`on_segment`](Endpoint::on_segment),
+//! [`on_timeout`](Endpoint::on_timeout), [`write`](Endpoint::write), …). After each push it polls
+//! segments until there are none, and the next deadline. `input.rs` takes segments in, and
+//! `output.rs` makes those that leave.
 
 mod input;
 mod output;
@@ -62,7 +62,7 @@ pub struct MessagePosition {
 /// One end of a connection.
 ///
 /// The fields are in the order of use: a host of many connections waits for memory more than it
-/// computes, so what every segment reads and writes is together, in here as in the parts.
+/// computes, so fields that every segment reads or writes are together, in here as in the parts.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Endpoint {
@@ -72,7 +72,7 @@ pub struct Endpoint {
     /// Our initial sequence number, and the peer's once it is known.
     iss: Seq,
     irs: Seq,
-    /// What the peer's SYN offered.
+    /// Offer of the peer's SYN.
     offer: Offer,
     /// How often a SYN or SYN-ACK left.
     syns_sent: u32,
@@ -103,7 +103,7 @@ struct Reset {
     flags: Flags,
 }
 
-/// The codepoints of what is sent, once the connection stands.
+/// Codepoints of the packets of an established connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Codepoints {
     ack: Ecn,
@@ -112,7 +112,7 @@ struct Codepoints {
     retransmission: Ecn,
 }
 
-/// What a SYN said.
+/// Contents of a SYN.
 #[derive(Clone, Copy, Debug, Default)]
 struct Offer {
     ecn: bool,
@@ -176,8 +176,8 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The ends of a connection whose handshake has gone by, with what it would have agreed on: the
-    /// one that has opened it first, each by its settings, its rule and its initial sequence
+    /// Both ends of a connection in the state after their handshake. The end that opened it is
+    /// first. Each is given by its settings, its congestion control and its initial sequence
     /// number.
     pub fn established_pair(
         ends: [(&Config, &cc::Config, Seq); 2],
@@ -254,8 +254,10 @@ impl Endpoint {
         if self.timers.take_expired(Timer::DelayedAck, now) {
             self.receiver.on_delayed_ack_timeout();
         }
+        // The poll that follows sends.
+        self.timers.take_expired(Timer::Pace, now);
         if self.timers.take_expired(Timer::Retransmit, now) {
-            self.on_retransmit_timeout();
+            self.on_retransmit_timeout(now);
         }
         if self.timers.take_expired(Timer::Persist, now) {
             self.sender.on_persist();
@@ -296,7 +298,7 @@ impl Endpoint {
         self.timers.take_next()
     }
 
-    /// Adds a message of `bytes` bytes to what is to be sent. Ignored after `close`, and once the
+    /// Queues a message of `bytes` bytes for sending. Ignored after `close`, and once the
     /// connection is over.
     pub fn write(&mut self, bytes: u64, _now: Time) {
         self.quiet = false;
@@ -312,7 +314,7 @@ impl Endpoint {
         self.receiver.read(bytes)
     }
 
-    /// No more data will be written: a FIN follows what is already there.
+    /// No more data will be written: a FIN follows the data written so far.
     pub fn close(&mut self, _now: Time) {
         self.quiet = false;
         match self.state {
@@ -341,7 +343,8 @@ impl Endpoint {
         let known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
         if known {
             self.reset_due = Some(Reset {
-                // Not `nxt`, which a timeout takes back: below what has arrived, a RST is ignored.
+                // Not `nxt`, which a timeout takes back: the peer ignores a RST below data that has
+                // arrived.
                 seq: self.sender.max(),
                 ack: self.receiver.next(),
                 flags: Flags::RST | Flags::ACK,
@@ -450,14 +453,14 @@ impl Endpoint {
         self.ecn
     }
 
-    /// What was counted so far.
+    /// Counts so far.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
 
     /// The retransmission timer ran out.
     #[cold]
-    fn on_retransmit_timeout(&mut self) {
+    fn on_retransmit_timeout(&mut self, now: Time) {
         let retries = match self.state {
             State::SynSent | State::SynReceived => self.syns_sent,
             _ => self.sender.unanswered() + 1,
@@ -473,7 +476,7 @@ impl Endpoint {
                 self.sender.rtt_mut().on_timeout();
                 self.syn_due = true;
             }
-            _ => self.sender.on_timeout(&mut self.stats),
+            _ => self.sender.on_timeout(now, &mut self.stats),
         }
     }
 
@@ -542,7 +545,7 @@ impl Endpoint {
         self.receiver.disable_fast_path();
     }
 
-    /// Checks what must hold after every step.
+    /// Checks the invariants, after every step.
     #[cfg(any(test, feature = "check"))]
     pub fn check(&self) {
         self.sender.check();

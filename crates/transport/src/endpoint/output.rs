@@ -50,7 +50,7 @@ impl Endpoint {
         }
     }
 
-    /// What leaves outside of a connection, or instead of it.
+    /// The next segment outside of a connection, or instead of one.
     #[cold]
     fn next_control(&mut self, now: Time) -> Option<Segment> {
         let segment = match self.reset_due.take() {
@@ -101,8 +101,8 @@ impl Endpoint {
         self.quiet
     }
 
-    /// A full segment of new data, when all is in order: what a transfer consists of. Kept apart
-    /// from the decision to send it, as is the ACK, so that either needs few registers.
+    /// A full segment of new data in a transfer without loss. Kept apart from the decision to send
+    /// it, as is the ACK, so that either needs few registers.
     #[inline(never)]
     fn full_segment(&mut self, now: Time) -> Segment {
         self.full_header(now).into()
@@ -180,7 +180,7 @@ impl Endpoint {
         if self.sack { blocks } else { SackBlocks::default() }
     }
 
-    /// What all segments of an established connection have in common.
+    /// The common part of all segments of an established connection.
     #[inline]
     fn compose(&mut self, ack: Ack, flags: Flags) -> Header {
         self.stats.segments_sent += 1;
@@ -234,7 +234,7 @@ impl Endpoint {
     }
 
     /// The codepoint of a SYN, SYN-ACK or RST, which may leave before anything is agreed on. A
-    /// SYN-ACK that refuses ECN is as little ECN-capable as what follows it.
+    /// SYN-ACK that refuses ECN is not ECN-capable, like all packets after it.
     fn handshake_codepoint(&self, ect: Ect) -> Ecn {
         let refused = self.state != State::SynSent && !self.offer.ecn;
         let capable = match ect {

@@ -1,15 +1,15 @@
 //! The sender's scoreboard: which outstanding bytes have arrived, which are lost, which were sent
 //! again (RFC 6675).
 //!
-//! `IsLost` is monotone: whatever lies below a lost byte is lost too, unless it was SACKed. So one
-//! edge covers all lost bytes and one all retransmitted bytes, and `pipe` is a sum of
-//! counters that every change keeps up to date. An ACK costs a binary search per block.
+//! `IsLost` is monotone: everything below a lost byte is lost too, unless it was SACKed. So one
+//! edge covers all lost bytes and one all retransmitted bytes, and `pipe` is a sum of counters that
+//! every change keeps up to date. An ACK costs a binary search per block.
 
 use crate::lazy_deque::LazyDeque;
 use crate::segment::SackBlocks;
 use crate::seq::{Range, Seq};
 
-/// The most ranges that are remembered. SACK blocks are hints: what is left out is sent again.
+/// The most ranges that are remembered. SACK blocks are hints: forgotten ranges are sent again.
 const MAX_RANGES: usize = 1 << 15;
 
 /// The scoreboard of one sender.
@@ -126,7 +126,7 @@ impl Scoreboard {
     fn take_blocks(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
         let mut fresh = 0;
         for block in blocks.as_slice() {
-            // After the first missing byte, not inverted, and not beyond what was sent.
+            // After the first missing byte, not inverted, and not beyond the last byte sent.
             let makes_sense = block.start.is_after(self.una)
                 && block.end.is_after(block.start)
                 && block.end.is_within(self.una, sent);
@@ -200,8 +200,8 @@ impl Scoreboard {
         self.begin_recovery();
     }
 
-    /// Forgets everything, as after a timeout: the receiver may have dropped what it had SACKed
-    /// (RFC 2018, section 8).
+    /// Forgets everything, as after a timeout: the receiver may have dropped SACKed data (RFC 2018,
+    /// section 8).
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.sacked = 0;
@@ -300,8 +300,8 @@ impl Scoreboard {
         if self.ranges.is_empty() { 0 } else { self.sacked_between(self.una, seq) }
     }
 
-    /// Bytes in flight (`SetPipe`), of those sent up to `sent`: what is neither SACKed nor lost,
-    /// and what was sent again.
+    /// Bytes in flight (`SetPipe`), of those sent up to `sent`: bytes that are neither SACKed nor
+    /// lost, and retransmitted bytes.
     #[inline]
     pub(crate) fn pipe(&self, sent: Seq) -> u32 {
         let outstanding = sent - self.una;

@@ -205,7 +205,7 @@ fn counters_agree_with_the_definitions_byte_by_byte() {
                     }
                 }
                 _ => {
-                    // A cumulative ACK goes over what has arrived.
+                    // A cumulative ACK goes over data that has arrived.
                     let mut una = (oracle.una + draw(20)).min(sent);
                     while una < sent && oracle.sacked[una as usize] {
                         una += 1;

@@ -1,6 +1,6 @@
 //! Taking in acknowledgements: progress, duplicates, recovery (RFC 5681, 6582 and 6675).
 
-use tidegate_units::Time;
+use tidegate_units::{Span, Time};
 
 use super::{MAX_PEER_WINDOW, Recovery, Sender};
 use crate::Stats;
@@ -10,6 +10,9 @@ use crate::prr::Prr;
 use crate::segment::{Flags, Header, Segment};
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
+
+/// Time of an ACK, and the round-trip time that it shows.
+type Arrival = (Time, Option<Span>);
 
 impl Sender {
     /// Takes in a segment that has no payload and no SACK blocks, if it is the next acknowledgement
@@ -31,14 +34,14 @@ impl Sender {
         self.acked += u64::from(fresh);
         self.messages.advance(self.acked);
         self.una = header.ack;
-        self.rtt.on_ack(header.ack, now);
+        let rtt = self.rtt.on_ack(header.ack, now);
         self.end_reduction();
         self.peak = self.peak.max(flight);
         self.note_peak();
         if self.ecn && header.flags.has(Flags::ECE) {
-            self.notify_of_echo(fresh, flight, stats);
+            self.notify_of_echo((now, rtt), fresh, flight, stats);
         } else {
-            self.notify(&self.acked_in_order(fresh, flight, false), stats);
+            self.notify(&self.acked_in_order((now, rtt), fresh, flight, false), stats);
         }
         if self.prr.is_some() {
             self.pace(fresh);
@@ -50,15 +53,17 @@ impl Sender {
     /// Takes an acknowledgement that echoes a mark and is otherwise usual. Kept apart, so that
     /// reactions to marks are not part of the fast path.
     #[inline(never)]
-    fn notify_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
+    fn notify_of_echo(&mut self, at: Arrival, fresh: u32, flight: u32, stats: &mut Stats) {
         stats.echoes_received += 1;
-        self.notify(&self.acked_in_order(fresh, flight, true), stats);
+        self.notify(&self.acked_in_order(at, fresh, flight, true), stats);
     }
 
     /// An acknowledgement of `fresh` bytes in order, already taken in, for the congestion control.
     #[inline]
-    fn acked_in_order(&self, fresh: u32, flight: u32, echo: bool) -> Acked {
+    fn acked_in_order(&self, (now, rtt): Arrival, fresh: u32, flight: u32, echo: bool) -> Acked {
         Acked {
+            now,
+            rtt,
             ack: self.una,
             sent: self.max,
             bytes: fresh,
@@ -83,7 +88,7 @@ impl Sender {
         true
     }
 
-    /// Takes in the acknowledgement of a segment. It must not acknowledge what was never sent.
+    /// Takes in the acknowledgement of a segment. It must not acknowledge data that was never sent.
     pub(crate) fn on_ack(
         &mut self,
         segment: &Segment,
@@ -113,9 +118,7 @@ impl Sender {
             self.reopen(timers);
         }
         let fresh = if ack.is_after(self.una) { ack - self.una } else { 0 };
-        if fresh > 0 {
-            self.advance(ack, now);
-        }
+        let rtt = if fresh > 0 { self.advance(ack, now) } else { None };
         let sacked = self.take_blocks(segment);
         let kind = if fresh > 0 {
             AckKind::Advance
@@ -129,18 +132,20 @@ impl Sender {
             self.counted_pipe = self.counted_pipe.saturating_sub(self.mss);
         }
         match kind {
-            AckKind::Advance => self.on_progress(ack, fresh, stats),
-            AckKind::Duplicate => self.on_duplicate(stats),
+            AckKind::Advance => self.on_progress(ack, fresh, now, stats),
+            AckKind::Duplicate => self.on_duplicate(now, stats),
             AckKind::Other => {}
         }
         let phase = self.phase();
         let echo = self.ecn && segment.flags.has(Flags::ECE);
         stats.echoes_received += u64::from(echo);
         let acked = Acked {
+            now,
+            rtt,
             ack: self.una,
             sent: self.max,
             bytes: fresh,
-            // What had been SACKED before it was acknowledged in order is not counted twice.
+            // Bytes that had been SACKed before are not counted twice.
             delivered: self.last_delivered + sacked,
             flight,
             echo,
@@ -166,22 +171,24 @@ impl Sender {
         if !self.rules.sack || segment.sack.is_empty() {
             return 0;
         }
-        // Outside of any repair, what lies beyond `nxt` was a probe of the window. It is sent again
-        // with the data it was taken from, whatever has become of it.
+        // Outside of any repair, blocks beyond `nxt` were probes of the window. They are sent again
+        // with the data that they were taken from.
         let end = if self.recovery == Recovery::Open { self.nxt } else { self.max };
         self.scoreboard.take(&segment.sack, end)
     }
 
-    /// An acknowledgement that others have overtaken: what it says of data out of order still
-    /// counts (RFC 6675, section 5), and nothing else does.
+    /// An acknowledgement that others have overtaken: its blocks of data out of order still count
+    /// (RFC 6675, section 5), and nothing else does.
     #[cold]
-    pub(crate) fn on_late_sack(&mut self, segment: &Segment, stats: &mut Stats) {
+    pub(crate) fn on_late_sack(&mut self, segment: &Segment, now: Time, stats: &mut Stats) {
         self.catch_up();
         let flight = self.outstanding();
         let sacked = self.take_blocks(segment);
         if sacked > 0 && !self.repairs_as_ns2() {
-            self.on_duplicate(stats);
+            self.on_duplicate(now, stats);
             let acked = Acked {
+                now,
+                rtt: None,
                 ack: self.una,
                 sent: self.max,
                 bytes: 0,
@@ -211,7 +218,7 @@ impl Sender {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn notify(&mut self, acked: &Acked, stats: &mut Stats) {
         let answer = self.cc.answer(acked);
@@ -286,9 +293,9 @@ impl Sender {
             && self.nxt != self.una
     }
 
-    /// Everything before `ack` has arrived.
+    /// Everything before `ack` has arrived. Answers with the round-trip time that the ACK shows.
     #[inline]
-    fn advance(&mut self, ack: Seq, now: Time) {
+    fn advance(&mut self, ack: Seq, now: Time) -> Option<Span> {
         let before = self.una;
         let known = self.scoreboard.sacked_before(ack);
         // The FIN's number is no payload.
@@ -302,7 +309,13 @@ impl Sender {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.scoreboard.advance(ack);
-        self.rtt.on_ack(ack, now);
+        let mut rtt = self.rtt.on_ack(ack, now);
+        if let Some(pacing) = &mut self.pacing {
+            let sent = pacing.on_ack(ack);
+            if self.cc.needs().samples {
+                rtt = sent.map(|sent| self.rtt.elapsed(sent, now));
+            }
+        }
         self.duplicates = 0;
         self.limited = 0;
         self.probes = 0;
@@ -315,6 +328,7 @@ impl Sender {
         if let Some(bursts) = &mut self.bursts {
             bursts.on_acked(ack);
         }
+        rtt
     }
 
     /// A reduction ends once all is acknowledged that was in flight when it began, or everything.
@@ -327,7 +341,7 @@ impl Sender {
         }
     }
 
-    /// A round trip is over: what was on the way in the last one counts, and a new one begins.
+    /// A round trip is over: its peak of bytes in flight counts, and a new one begins.
     #[inline]
     fn note_peak(&mut self) {
         if self.una.is_after(self.peak_end) {
@@ -339,7 +353,7 @@ impl Sender {
 
     /// An ACK advanced by `fresh` bytes: recovery goes on or ends.
     #[inline]
-    fn on_progress(&mut self, ack: Seq, fresh: u32, stats: &mut Stats) {
+    fn on_progress(&mut self, ack: Seq, fresh: u32, now: Time, stats: &mut Stats) {
         match self.recovery {
             Recovery::Open => {}
             Recovery::Fast(point) if ack.is_before(point) => self.on_partial_ack(fresh),
@@ -359,14 +373,14 @@ impl Sender {
                 self.settle_at(point);
             }
         }
-        // An ACK may advance and show at the same time that what comes next is lost.
+        // An ACK may advance and show at the same time that the next bytes are lost.
         if self.recovery == Recovery::Open && self.is_first_shown_lost() {
-            self.enter_recovery(stats);
+            self.enter_recovery(now, stats);
         }
     }
 
-    /// A repair is over, of what was sent before `point`. If duplicates are counted, those of this
-    /// number start no other.
+    /// The repair of data sent before `point` is over. If duplicates are counted, further
+    /// duplicates of this number start no other.
     fn settle_at(&mut self, point: Seq) {
         let settles =
             if self.repairs_as_ns2() { !self.una.is_after(point) } else { !self.rules.sack };
@@ -393,7 +407,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_duplicate(&mut self, stats: &mut Stats) {
+    fn on_duplicate(&mut self, now: Time, stats: &mut Stats) {
         stats.duplicate_acks += 1;
         self.duplicates = self.duplicates.saturating_add(1);
         match self.recovery {
@@ -401,21 +415,21 @@ impl Sender {
                 let enough = self.duplicates >= u32::from(self.rules.dupack_threshold)
                     || self.is_first_shown_lost();
                 if enough && self.settled.is_none() {
-                    self.enter_recovery(stats);
+                    self.enter_recovery(now, stats);
                 }
             }
             Recovery::Fast(_) if !self.rules.sack => {
                 self.inflation = self.inflation.saturating_add(self.mss);
-                // The inflated window never needs to exceed what was outstanding.
+                // The inflated window never needs to exceed the outstanding bytes.
                 self.inflation = self.inflation.min(self.outstanding());
             }
             Recovery::Fast(_) | Recovery::Timeout(_) => {}
         }
     }
 
-    fn enter_recovery(&mut self, stats: &mut Stats) {
+    fn enter_recovery(&mut self, now: Time, stats: &mut Stats) {
         stats.fast_recoveries += 1;
-        let mut flight = self.flight();
+        let mut flight = self.flight(now);
         // RFC 5681, section 3.2, step 2: limited transmit does not count as in flight.
         flight.bytes = flight.bytes.saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
@@ -435,7 +449,7 @@ impl Sender {
         }
     }
 
-    /// Credits what has arrived to a reduction in progress.
+    /// Credits delivered bytes to a reduction in progress.
     #[inline(never)]
     fn pace(&mut self, delivered: u32) {
         let pipe = self.pipe();

@@ -5,7 +5,7 @@
 //! `tcp_tso_should_defer` whether to wait for the ACKs that make room for one. The segments of a
 //! burst leave at one moment, and a card that is first in, first out sends them back to back.
 //!
-//! Differs from Linux: what is written is one stream without the boundaries of socket buffers.
+//! Differs from Linux: written data is one stream without the boundaries of socket buffers.
 
 use alloc::collections::VecDeque;
 
@@ -33,7 +33,7 @@ pub(super) struct Bursts {
     has_begun: bool,
     /// Bytes that may still leave in the burst in hand.
     left: u32,
-    /// What is in flight, by the moment at which it was sent: one past its last byte, and when.
+    /// Data in flight, by the moment at which it was sent: one past its last byte, and when.
     sent: VecDeque<(Seq, Time)>,
 }
 
@@ -83,7 +83,7 @@ impl Bursts {
     }
 }
 
-/// What the size of a burst depends on.
+/// Inputs of the size of a burst.
 #[derive(Clone, Copy, Debug)]
 struct Sizing {
     most: Size,
@@ -180,7 +180,7 @@ impl Sender {
     }
 
     /// The window that a burst may take its share of. While a reduction thins sending out, it is
-    /// what is in flight and what may follow.
+    /// the flight and the bytes that may follow.
     fn usable_window(&self) -> u32 {
         let window = self.pipe().saturating_add(self.window_room());
         window.min(self.edge.since(self.una))
@@ -238,7 +238,7 @@ mod tests {
         // With twice the round trip half: 17109 bytes.
         let slower = Sizing { round_trip: Some(Span::from_ms(2)), ..SIZING };
         assert_eq!(segments(slower), 11);
-        // What is outstanding counts if it is more than the window: 23.4 segments again.
+        // The outstanding bytes count if they are more than the window: 23.4 segments again.
         let beyond = Sizing { window: 10 * 1460, outstanding: 20 * 1460, ..SIZING };
         assert_eq!(segments(beyond), 23);
     }

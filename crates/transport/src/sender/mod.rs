@@ -1,4 +1,4 @@
-//! The sending half: what was written, sent and acknowledged, and how much may be in flight.
+//! The sending half: bytes written, sent and acknowledged, and how many may be in flight.
 //!
 //! The congestion control sets the window; everything else is here. `ack.rs` takes in
 //! acknowledgements, and `transmit.rs` chooses the next segment.
@@ -6,6 +6,7 @@
 mod ack;
 mod bursts;
 mod messages;
+mod pacing;
 mod transmit;
 
 use alloc::boxed::Box;
@@ -23,6 +24,7 @@ use crate::{MessagePosition, Segment, Stats};
 
 use bursts::Bursts;
 use messages::Messages;
+use pacing::Pacing;
 pub(crate) use transmit::{NextSegment, Outgoing, Reason};
 
 /// The largest window of a peer that is believed (RFC 7323).
@@ -73,9 +75,8 @@ pub(crate) struct Sender {
     /// Window and ssthresh of the congestion control, kept here because every segment needs them.
     window: u32,
     ssthresh: u32,
-    /// The most that was on the way in this round trip and in the one before, and where this one
-    /// ends. On the fast path the first is behind: until the next ACK, what is in flight only
-    /// grows.
+    /// The most bytes in flight in this round trip and in the one before, and where this one ends.
+    /// On the fast path the first is behind: until the next ACK, the flight only grows.
     peak: u32,
     last_peak: u32,
     peak_end: Seq,
@@ -83,7 +84,7 @@ pub(crate) struct Sender {
     acked: u64,
     unsent: u64,
     /// Whether data flows without any complication; see [`Sender::can_use_fast_path`]. Kept,
-    /// because it is asked for every segment and changes only with what is rare.
+    /// because every segment needs it and only rare events change it.
     fast_path: bool,
     /// Whether both ends agreed on ECN.
     ecn: bool,
@@ -91,6 +92,9 @@ pub(crate) struct Sender {
     cwr_due: bool,
     /// Whether a FIN follows the data.
     fin_wanted: bool,
+    /// Whether the first missing segment must be sent again, even if the window is full.
+    resend_first: bool,
+    probe_due: bool,
     rules: Rules,
     /// When payload was last sent; the end of time means never.
     last_sent: Time,
@@ -117,18 +121,18 @@ pub(crate) struct Sender {
     settled: Option<Seq>,
     /// Window added for duplicate ACKs in a recovery without SACK (RFC 6582).
     inflation: u32,
-    /// Whether the first missing segment must be sent again, whatever the window.
-    resend_first: bool,
     /// Bytes in flight in a recovery of ns-2, which counts them by ACKs.
     counted_pipe: u32,
+    /// Timeouts in a row without progress.
+    retries: u32,
     /// Segmentation offload, if there is any.
     bursts: Option<Box<Bursts>>,
-    /// Timeouts in a row without progress, and without any answer from the peer.
-    retries: u32,
+    /// Send times and pace, for congestion controls that need them, from the first segment on.
+    pacing: Option<Box<Pacing>>,
+    /// Timeouts in a row without any answer from the peer.
     unanswered: u32,
     /// Probes in a row of a closed window.
     probes: u32,
-    probe_due: bool,
     /// Whether the fast path is never taken.
     #[cfg(test)]
     no_fast_path: bool,
@@ -138,6 +142,7 @@ impl Sender {
     /// A sender whose data begins at `first`.
     pub(crate) fn new(config: &Config, cc: AnyCongestionControl, first: Seq) -> Self {
         let mss = u32::from(config.mss);
+        let needs = cc.needs();
         Self {
             una: first,
             nxt: first,
@@ -166,6 +171,7 @@ impl Sender {
             resend_first: false,
             counted_pipe: 0,
             bursts: Bursts::new(config).map(Box::new),
+            pacing: None,
             prr: None,
             cwr_due: false,
             ecn: false,
@@ -177,7 +183,7 @@ impl Sender {
             unanswered: 0,
             probes: 0,
             probe_due: false,
-            fast_path: true,
+            fast_path: !needs.any(),
             rules: Rules {
                 dupack_threshold: config.dupack_threshold,
                 sack: config.sack,
@@ -193,7 +199,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: what was agreed on, and the segment that ended it.
+    /// The handshake is over, with these values and the segment that ended it.
     pub(crate) fn begin(&mut self, negotiated: &Negotiated) {
         self.mss = negotiated.mss;
         self.rules.sack = negotiated.sack;
@@ -224,8 +230,8 @@ impl Sender {
         }
     }
 
-    /// From here on, what is sent leaves in bursts. An end that never writes has none, and keeps to
-    /// the fast path.
+    /// From here on, segments leave in bursts. An end that never writes has none, and keeps to the
+    /// fast path.
     #[cold]
     fn begin_bursts(&mut self) {
         self.catch_up();
@@ -243,14 +249,14 @@ impl Sender {
     /// The retransmission timer ran out: everything is sent again from the first missing byte
     /// (RFC 5681, section 3.1; RFC 6298, section 5).
     #[cold]
-    pub(crate) fn on_timeout(&mut self, stats: &mut Stats) {
+    pub(crate) fn on_timeout(&mut self, now: Time, stats: &mut Stats) {
         stats.timeouts += 1;
         self.catch_up();
         let timeout = if self.retries == 0 { Timeout::First } else { Timeout::Repeated };
         self.retries = self.retries.saturating_add(1);
         self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
-        self.cc.on_timeout(&self.flight(), timeout);
+        self.cc.on_timeout(&self.flight(now), timeout);
         self.refresh_window();
         self.announce_reduction();
         self.scoreboard.clear();
@@ -293,10 +299,11 @@ impl Sender {
             && self.settled.is_none()
             && self.fin.is_none()
             && self.bursts.as_ref().is_none_or(|bursts| bursts.is_idle())
+            && !self.cc.needs().any()
             && !(self.resend_first | self.probe_due)
     }
 
-    /// Before the slow path: does what the fast path has put off.
+    /// Before the slow path: does the work that the fast path has put off.
     #[inline]
     fn catch_up(&mut self) {
         if self.fast_path {
@@ -402,7 +409,7 @@ impl Sender {
             Recovery::Fast(_) => self.nxt - self.una,
             Recovery::Open => {
                 let outstanding = self.nxt - self.una;
-                // Limited transmit: what has left the network makes room for new data.
+                // Limited transmit: data that has left the network makes room for new data.
                 let gone = if !self.rules.limited_transmit {
                     0
                 } else if self.rules.sack {
@@ -441,11 +448,11 @@ impl Sender {
         self.acked + u64::from(seq.since(self.una))
     }
 
-    fn flight(&self) -> Flight {
-        Flight { bytes: self.outstanding(), una: self.una, sent: self.max }
+    fn flight(&self, now: Time) -> Flight {
+        Flight { now, bytes: self.outstanding(), una: self.una, sent: self.max }
     }
 
-    /// RFC 3168, section 6.1.2: the window was reduced, for whatever reason.
+    /// RFC 3168, section 6.1.2: the window was reduced, for any reason.
     fn announce_reduction(&mut self) {
         self.cwr_due |= self.ecn && self.cc.cwr() == Cwr::Sent && self.cc.ect() != EctUse::None;
     }
@@ -488,7 +495,7 @@ impl Sender {
         } else {
             self.scoreboard.check(self.max);
         }
-        // A count of ACKs is no measure of what is in flight when some of them are lost or late.
+        // A count of ACKs does not measure the flight when some of them are lost or late.
         let is_measured = !self.repairs_as_ns2();
         assert!(!is_measured || self.pipe() <= 2 * self.outstanding(), "{self:?}");
         if !matches!(self.recovery, Recovery::Fast(_)) {
@@ -510,7 +517,7 @@ impl Sender {
     }
 }
 
-/// What the handshake agreed on.
+/// Values that the handshake agreed on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Negotiated {
     /// The largest payload that both ends take.

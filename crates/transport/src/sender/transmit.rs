@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     Retransmission,
 }
 
-/// What may leave next, as far as the fast path decides it.
+/// Next thing to send, as far as the fast path decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextSegment {
     /// A full segment of new data.
@@ -61,13 +61,16 @@ impl Sender {
             return None;
         }
         self.catch_up();
+        if self.waits_for_pace(now, timers) {
+            return None;
+        }
         let chosen = self.choose(now, probe_max, timers);
         let outgoing = chosen.map(|range| self.emit(range, now, timers, stats));
         self.fast_path = self.can_use_fast_path();
         outgoing
     }
 
-    /// What may leave next, on the fast path.
+    /// Next thing to send, on the fast path.
     #[inline]
     pub(crate) fn next_segment(&self) -> NextSegment {
         if !self.fast_path {
@@ -174,7 +177,7 @@ impl Sender {
     }
 
     /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue. A closed window
-    /// need not be watched here: what is being repaired is outstanding, and its timer runs.
+    /// need not be watched here: the bytes under repair are outstanding, and their timer runs.
     #[cold]
     fn choose_in_recovery(&mut self) -> Option<Range> {
         if self.repairs_as_ns2() {
@@ -199,7 +202,7 @@ impl Sender {
         Some(rescue)
     }
 
-    /// Every gap below what was SACKed, once, and then new data.
+    /// Every gap below SACKed data, once, and then new data.
     fn choose_in_recovery_of_ns2(&mut self) -> Option<Range> {
         if self.counted_pipe >= self.window {
             return None;
@@ -282,7 +285,8 @@ impl Sender {
         }
     }
 
-    /// A probe is the next byte, sent against the peer's window; with what room there is.
+    /// A probe is the next byte, sent against the peer's window, or as many bytes as the window
+    /// takes.
     fn take_probe(&mut self) -> Option<Range> {
         if !self.probe_due {
             return None;
@@ -340,6 +344,9 @@ impl Sender {
         }
         let fin = self.fin.is_some_and(|fin| range.contains(fin));
         let len = range.len() - u32::from(fin);
+        if self.cc.needs().any() {
+            self.pacing.get_or_insert_default().on_sent(range, is_new, now);
+        }
         if is_new {
             self.rtt.on_sent(range.end, now);
         } else {

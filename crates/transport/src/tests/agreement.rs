@@ -1,4 +1,4 @@
-//! What the two ends agree on in the handshake, and what follows from it.
+//! Results of the handshake: the values that both ends agree on, and their consequences.
 
 use alloc::vec::Vec;
 
@@ -75,7 +75,7 @@ fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
         let answer = poll(&mut server, later)[0];
         assert_eq!(answer.flags.has(Flags::ECE), agreed);
 
-        // The first was late, and its answer comes before that of the second.
+        // The first was late, and its answer comes before the answer to the second.
         let mut server = Endpoint::listen(&config, &cc("dctcp"), Seq(0)).unwrap();
         server.on_segment(&first, later);
         let answer = poll(&mut server, later)[0];
@@ -111,7 +111,7 @@ fn a_pair_whose_handshake_has_gone_by_agrees_on_what_the_handshake_would() {
         change(&mut config);
         config
     };
-    // What the client sends first, and what the server answers if the first segment is lost.
+    // The client's first segment, and the server's answer if that segment is lost.
     let behaviour = |[mut client, mut server]: [Endpoint; 2]| {
         client.write(100_000, T);
         let sent = poll(&mut client, T);

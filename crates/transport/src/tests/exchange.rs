@@ -229,7 +229,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     assert_eq!(shape(&poll(&mut endpoint, T)), []);
     endpoint.on_segment(&ack(0, &[(3000, 9000), (1000, 2000)]), T);
     assert_eq!(shape(&poll(&mut endpoint, T)), [(2000, 1000)], "four in flight: room for one");
-    // Everything arrives: the window is what the loss left, and grows again.
+    // Everything arrives: the window stays as the loss left it, and grows again.
     endpoint.on_segment(&ack(12_000, &[]), T);
     assert_eq!((endpoint.cwnd(), endpoint.in_flight()), (5000, 0));
     assert_eq!(poll(&mut endpoint, T).len(), 5);
@@ -295,7 +295,7 @@ fn delayed_acks_wait_for_a_second_segment_or_the_timer() {
     let late = Time::from_ms(40);
     endpoint.on_timeout(late);
     assert_eq!(poll(&mut endpoint, late)[0].ack, Seq(3001));
-    // Out of order, and what fills the hole: at once, with the block.
+    // Out of order, and the segment that fills the hole: at once, with the block.
     endpoint.on_segment(&data(4000, Flags::NONE, Ecn::NotEct), late);
     let sent = poll(&mut endpoint, late);
     assert_eq!(sent[0].sack.as_slice(), [Range::new(Seq(4001), Seq(5001))]);
@@ -304,7 +304,7 @@ fn delayed_acks_wait_for_a_second_segment_or_the_timer() {
     assert_eq!((sent[0].ack, sent[0].sack.is_empty()), (Seq(5001), true));
 }
 
-/// What leaves, as (ACK number, ECE), while segments with these marks and flags arrive.
+/// The segments that leave, as (ACK number, ECE), while segments with these marks and flags arrive.
 fn echoes(echo: Echo, arriving: &[(Ecn, Flags)]) -> Vec<Vec<(u32, bool)>> {
     let config = Config { echo, ..config() };
     let mut endpoint = established(&config, "rfc3168");
@@ -568,7 +568,7 @@ fn fins_close_in_order_and_resets_at_once() {
     assert_eq!(b.state(), State::Closed);
     a.on_timeout(Time::from_secs(60));
     assert_eq!(a.state(), State::Closed);
-    // What comes after that is answered with a reset.
+    // Segments after that are answered with a reset.
     a.on_segment(&fin[0], T);
     assert!(a.poll_segment(T).unwrap().flags.has(Flags::RST));
 
@@ -689,18 +689,18 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
         endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);
         sent.push(poll(&mut endpoint, T).len());
     }
-    // The third report sends the lost segment, whatever is due. 5 are the target, half of the 10
-    // without limited transmit, and 12 are outstanding. So 5/12 of what has arrived in the recovery
-    // is due: with the third to sixth report 0.4, 0.8, 1.25 and 1.7, of which 1 is already spent.
-    // With the seventh 12 − 7 − 1 + 1 = 5 are in flight: the target is reached, and from then on
-    // one leaves for each that arrives.
+    // The third report sends the lost segment at once. 5 are the target, half of the 10 without
+    // limited transmit, and 12 are outstanding. So 5/12 of the data delivered in the recovery is
+    // due: with the third to sixth report 0.4, 0.8, 1.25 and 1.7, of which 1 is already spent. With
+    // the seventh 12 − 7 − 1 + 1 = 5 are in flight: the target is reached, and from then on one
+    // leaves for each that arrives.
     assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 1, 1]);
     assert_eq!((endpoint.cwnd(), endpoint.stats().timeouts), (5000, 0));
 }
 
 #[test]
 fn after_a_timeout_sacked_data_that_the_receiver_dropped_is_sent_again() {
-    // RFC 2018, section 8: the receiver may drop what it has only SACKed.
+    // RFC 2018, section 8: the receiver may drop data that it has only SACKed.
     let mut endpoint = established(&config(), "reno");
     endpoint.write(4000, T);
     poll(&mut endpoint, T);
@@ -752,7 +752,7 @@ fn reductions_for_losses_are_reported_too_on_new_data() {
     endpoint.on_segment(&ack(10_000, &[]), T);
     let sent = poll(&mut endpoint, T);
     assert!(sent.len() > 1 && sent[0].flags.has(Flags::CWR) && !sent[1].flags.has(Flags::CWR));
-    // Plain TCP has nobody to notify.
+    // Plain TCP notifies no receiver.
     let mut endpoint = established(&config(), "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
@@ -836,7 +836,7 @@ fn a_closed_connection_that_waits_is_not_broken_by_a_reset() {
 #[test]
 fn a_reset_after_a_timeout_still_reaches_the_peer() {
     // All data arrived and all ACKs were lost. A RST with the number of the first retransmission
-    // would lie before what the peer expects next.
+    // would lie before the number that the peer expects next.
     let (mut a, mut b) = (established(&config(), "reno"), established(&config(), "reno"));
     a.write(3000, T);
     for segment in poll(&mut a, T) {

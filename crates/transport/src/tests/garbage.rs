@@ -196,7 +196,7 @@ fn garbage_never_breaks_an_invariant() {
             _ => Endpoint::established(&config, cc, Seq(u32::MAX), Seq(u32::MAX)).unwrap(),
         };
         let mut now = T;
-        // The mirror image of what was sent last: what a peer would answer near to.
+        // The mirror image of the last segment sent: close to an answer of a peer.
         let mut near = Segment::default();
         for _ in 0..300 {
             match rng.next_u32() % 12 {

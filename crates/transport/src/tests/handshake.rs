@@ -8,7 +8,7 @@ use crate::segment::Flags;
 use crate::seq::Seq;
 use crate::{Config, Endpoint, Segment, State, cc};
 
-/// Both ends of a connection, and what is in flight to each.
+/// Both ends of a connection, and the segments in flight to each.
 struct Pair {
     ends: [Endpoint; 2],
     in_flight: [Vec<Segment>; 2],
@@ -29,7 +29,7 @@ impl Pair {
         }
     }
 
-    /// Every segment in flight arrives, and what leaves is in flight.
+    /// Every segment in flight arrives, and the answers are in flight.
     fn exchange(&mut self, now: Time) {
         for side in [0, 1] {
             for segment in core::mem::take(&mut self.in_flight[side]) {

@@ -33,7 +33,7 @@ fn unit(first: u32, segments: u32, ecn: Ecn) -> Header {
     }
 }
 
-/// The ACK numbers and echoes of what leaves, in segments.
+/// The ACK numbers and echoes of the segments that leave, in segments.
 fn acks(endpoint: &mut Endpoint, now: Time) -> Vec<(u32, bool)> {
     let mut acks = Vec::new();
     while let Some(segment) = endpoint.poll_segment(now) {

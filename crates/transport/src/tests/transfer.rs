@@ -1,8 +1,8 @@
-//! Everything sent arrives once and in order, whatever the network does.
+//! Everything sent arrives once and in order, over every kind of network.
 
 use alloc::vec::Vec;
 
-use tidegate_units::{Rng, Setting, Settings, Span, Time};
+use tidegate_units::{Ratio, Rng, Setting, Settings, Span, Time};
 
 use crate::config::{Config, Echo, Reader};
 use crate::testing::{Network, Side, Weather};
@@ -12,6 +12,12 @@ use crate::{State, cc};
 pub(super) fn all_ccs() -> Vec<cc::Config> {
     let mut all: Vec<_> =
         cc::Config::NAMES.iter().map(|name| cc::Config::named(name).unwrap()).collect();
+    for cc in &mut all {
+        if let cc::Config::Swift(swift) = cc {
+            // Round trips here are far above its target: a thousandth of a packet would take days.
+            swift.min_window = Ratio::new(1, 4).unwrap();
+        }
+    }
     for name in cc::dctcp::Config::PROFILES {
         let profile = cc::dctcp::Config::profile(name).unwrap();
         all.push(cc::Config::Dctcp(profile));

@@ -59,7 +59,7 @@ struct Bench {
     origin: Origin,
     peer: Peer,
     now: Time,
-    /// What left and was not yet asked for, with its time.
+    /// Segments that left and were not yet asked for, with their times.
     left: Vec<(Time, Segment)>,
     /// Window and threshold at the end of the step before.
     before: (u32, u32),
@@ -177,7 +177,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What left and was not asked for, in words.
+    /// Segments that left and were not asked for, in words.
     fn seen(&self) -> String {
         if self.left.is_empty() {
             return "nothing".to_owned();

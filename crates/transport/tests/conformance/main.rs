@@ -1,11 +1,12 @@
 //! The ECN conformance suite: scripted exchanges that say which rule of which document every
 //! transport keeps, and which it breaks on purpose.
 //!
-//! A script (`testdata/conformance/*.toml`) plays the network and the peer against one endpoint, as
-//! packetdrill does against a kernel: what is written, what arrives, what must leave and when, and
-//! what the window and α are afterwards. `testdata/conformance/README.md` describes the format.
-//! Every case names the subjects that keep the rule and those that break it, with the reason; the
-//! suite checks both, and that `docs/conformance.md` says the same.
+//! A script (`testdata/conformance/*.toml`) plays the application, the network and the peer against
+//! one endpoint, as packetdrill does against a kernel. It names the writes, the arrivals, the
+//! segments that must leave and when, and the window and α afterwards.
+//! `testdata/conformance/README.md` describes the format. Every case names the subjects that keep
+//! the rule and those that break it, with the reason; the suite checks both, and that
+//! `docs/conformance.md` says the same.
 //!
 //! To write that page anew:
 //!

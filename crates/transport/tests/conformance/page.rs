@@ -94,8 +94,8 @@ fn section(
     reasons(page, cases, subjects)
 }
 
-/// Each reason is followed by what the runner saw instead, so that a rule that is broken for
-/// another reason than the stated one does not go unnoticed.
+/// Each reason is followed by the observed deviation, so that a rule that is broken for another
+/// reason than the stated one does not go unnoticed.
 fn reasons(page: &mut String, cases: &[&Case], subjects: &[String]) -> std::fmt::Result {
     let explained = |case: &&&Case| !case.breaks.is_empty() || case.scope.is_some();
     for (index, case) in cases.iter().filter(explained).enumerate() {

@@ -12,11 +12,14 @@ use serde::Deserialize;
 
 use crate::suite::Suite;
 
+/// Golden vectors of congestion controls.
+const VECTORS: &str = "../../testdata/cc";
+
 /// The requirements of one document.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// What the document is called.
+    /// Name of the document.
     name: String,
     /// What of it is listed.
     about: String,
@@ -30,11 +33,12 @@ struct Requirement {
     section: String,
     /// MUST, SHOULD, MAY and so on, as the document has it; `rule` if it has none of these.
     level: String,
-    /// What it asks for, in other words.
+    /// The requirement in other words.
     says: String,
     /// File and word in it: `src/receiver.rs: apply_echo`. Empty if there is nothing to keep it.
     code: String,
-    /// The names of the cases that show it, or of unit tests after `test `.
+    /// The names of the cases that show it, of unit tests after `test `, or of golden vectors after
+    /// `vector `.
     shown: Vec<String>,
     /// Why it is kept only by some, or not at all.
     #[serde(default)]
@@ -58,7 +62,7 @@ pub(crate) fn read(directory: &Path) -> io::Result<Vec<Document>> {
 }
 
 impl Document {
-    /// What is wrong with the list: places and scripts that do not exist. Places are relative to
+    /// Problems of the list: places and scripts that do not exist. Places are relative to
     /// `package`.
     pub(crate) fn problems(&self, suite: &Suite, package: &Path) -> Vec<String> {
         let mut problems = Vec::new();
@@ -78,9 +82,12 @@ impl Document {
                 problem("neither a script nor a reason".to_owned());
             }
             for name in &requirement.shown {
-                let exists = match name.strip_prefix("test ") {
-                    Some(test) => contains(&package.join("src"), &format!("fn {test}()")),
-                    None => suite.cases.iter().any(|(_, case)| case.name == *name),
+                let exists = if let Some(test) = name.strip_prefix("test ") {
+                    contains(&package.join("src"), &format!("fn {test}()"))
+                } else if let Some(vector) = name.strip_prefix("vector ") {
+                    contains(&package.join(VECTORS), &format!("name = \"{vector}\""))
+                } else {
+                    suite.cases.iter().any(|(_, case)| case.name == *name)
                 };
                 if !exists {
                     problem(format!("there is no case or test `{name}`"));

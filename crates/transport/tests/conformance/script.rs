@@ -1,4 +1,4 @@
-//! Scripts: reading them, and saying what is wrong with one that cannot be read.
+//! Reading scripts, and reporting why one cannot be read.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::subject::{is_match, subjects};
 use crate::wire::Wire;
 
-/// What a case is about, and so which subjects it is run against.
+/// Side that a case is about, which determines its subjects.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Side {
@@ -58,7 +58,7 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<Step>,
 }
 
-/// What a case says of a subject.
+/// Statement of a case about a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict<'a> {
     Keeps,
@@ -67,8 +67,8 @@ pub(crate) enum Verdict<'a> {
 }
 
 impl Case {
-    /// What the case says of `subject`: the longest pattern that names it decides, and breaking
-    /// goes before keeping.
+    /// The statement about `subject`: the longest pattern that names it decides, and breaking goes
+    /// before keeping.
     pub(crate) fn verdict(&self, subject: &str) -> Verdict<'_> {
         let longest = |patterns: &mut dyn Iterator<Item = &String>| {
             patterns.filter(|pattern| is_match(pattern, subject)).map(String::len).max()
@@ -88,7 +88,7 @@ impl Case {
     }
 }
 
-/// One line of a script: what happens, then what must hold.
+/// One line of a script: an event, then expectations.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// When; the time of the step before if absent.
@@ -98,7 +98,7 @@ pub(crate) struct Step {
     pub(crate) expect: Expect,
 }
 
-/// What happens to the endpoint under test.
+/// Event at the endpoint under test.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Abort,
@@ -108,7 +108,7 @@ pub(crate) enum Action {
     Write(u64),
 }
 
-/// What must have left since the last step that said so.
+/// Segments that must have left since the last step with `sends`.
 #[derive(Clone, Debug)]
 pub(crate) enum Sends {
     /// Anything, at any time.
@@ -117,7 +117,7 @@ pub(crate) enum Sends {
     Exactly(Vec<Wire>),
 }
 
-/// What must hold after a step.
+/// Expectations after a step.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expect {
@@ -189,7 +189,7 @@ impl Display for Amount {
     }
 }
 
-/// What is wrong with a script: where, and what.
+/// Problem of a script, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptError {
     file: String,
@@ -332,7 +332,7 @@ fn texts(key: &str, table: &Table) -> Result<Vec<(String, String)>, String> {
         .collect()
 }
 
-/// A step as the file has it; expectations are read from what is left.
+/// A step as the file has it; the rest of its keys are expectations.
 #[derive(Deserialize)]
 struct RawStep {
     at: Option<String>,

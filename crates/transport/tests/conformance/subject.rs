@@ -1,4 +1,4 @@
-//! What the suite is run against: congestion controls, echo rules, and stacks.
+//! Subjects of the suite: congestion controls, echo rules, and stacks.
 
 use tidegate_transport::cc::{self, dctcp};
 use tidegate_transport::config::Echo;

@@ -29,7 +29,7 @@ impl Suite {
         Ok(())
     }
 
-    /// Runs every case against every subject that it names. Answers with what is wrong.
+    /// Runs every case against every subject that it names. Answers with the wrong verdicts.
     pub(crate) fn check(&self) -> Vec<String> {
         let mut problems = Vec::new();
         for (file, case) in &self.cases {

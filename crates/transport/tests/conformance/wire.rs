@@ -28,7 +28,7 @@ const STATED: [(Flags, &str); 5] = [
 const CODEPOINTS: [(Ecn, &str); 4] =
     [(Ecn::Ce, "ce"), (Ecn::Ect0, "ect0"), (Ecn::Ect1, "ect1"), (Ecn::NotEct, "not-ect")];
 
-/// A segment as a script writes it: what it does not mention is not known.
+/// A segment as a script writes it: fields that it does not mention are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wire {
     range: Option<(u32, u32)>,
@@ -51,7 +51,7 @@ pub(crate) struct Origin {
     pub(crate) peer: Seq,
 }
 
-/// What the script's peer said last, for what a line leaves out.
+/// The last values of the script's peer, for fields that a line leaves out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     ack: u32,
@@ -116,8 +116,8 @@ impl Wire {
         Ok(())
     }
 
-    /// The segment that arrives from the peer. What the line leaves out is as it was last: the
-    /// acknowledgement, the window, and the next sequence number.
+    /// The segment that arrives from the peer. Fields that the line leaves out keep their last
+    /// values: the acknowledgement, the window, and the next sequence number.
     pub(crate) fn arriving(&self, origin: Origin, peer: &mut Peer) -> Segment {
         let syn = self.flags.has(Flags::SYN);
         let (start, end) = self.range.unwrap_or((peer.next, peer.next));
@@ -154,7 +154,7 @@ impl Wire {
         }
     }
 
-    /// What is wrong with a segment that left, compared with this line.
+    /// Problem of a segment that left, compared with this line.
     pub(crate) fn mismatch(&self, segment: &Segment, origin: Origin) -> Option<&'static str> {
         let seen = Self::of(segment, origin);
         let differs = |stated: bool, equal: bool| stated && !equal;

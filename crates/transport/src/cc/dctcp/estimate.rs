@@ -72,7 +72,7 @@ pub struct Estimate {
     alpha: u32,
     initial: u32,
     gain: Ratio,
-    /// Bytes counted in this window of data, and those of them that were marked.
+    /// Bytes counted in this window of data, and the marked ones among them.
     total: u64,
     marked: u64,
     /// The window of data is over once an ACK is strictly after this: the end of data when it
@@ -146,7 +146,7 @@ impl Estimate {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.count(acked);
@@ -207,11 +207,11 @@ impl Estimate {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn count(&mut self, acked: &Acked) {
-        // What all have in common: an ACK that advances, reports nothing else and leaves the echo
-        // as it was; where whole segments count, of one.
+        // The common part of all countings: an ACK that advances, reports nothing else and leaves
+        // the echo as it was; where whole segments count, of one.
         let usual = acked.kind == AckKind::Advance
             && acked.delivered == acked.bytes
             && acked.echo == self.echoing;

@@ -107,7 +107,7 @@ choices! {
 }
 
 choices! {
-    /// What an idle time does to α.
+    /// Effect of an idle time on α.
     #[non_exhaustive]
     pub enum IdleAlpha {
         /// Keeps it.
@@ -126,7 +126,7 @@ settings! {
         pub initial_alpha: Ratio = Ratio::ONE,
         /// Weight of a new sample (`g`; RFC 8257, section 4.2: 1/16).
         pub gain: Ratio = Ratio::new(1, 16).expect("sixteen is not zero"),
-        /// What the marked fraction counts.
+        /// Unit in which the marked fraction is counted.
         pub counting: Counting = Counting::Bytes,
         /// When a window of data is over and α is updated.
         pub window_end: WindowEnd = WindowEnd::After,
@@ -277,7 +277,7 @@ impl CongestionControl for Dctcp {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         let grows = self.reduced.on_ack(acked.ack, acked.echo);

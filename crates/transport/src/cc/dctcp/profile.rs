@@ -82,7 +82,7 @@ impl Config {
                 ..rfc
             },
             "rfc8257" => rfc,
-            // What the thesis calls DCTCP: no CWR, and the window frozen after a reduction.
+            // DCTCP of the thesis: no CWR, and the window frozen after a reduction.
             "thesis-plain" => Self {
                 regrowth: Regrowth::Frozen,
                 cwr: Cwr::Silent,

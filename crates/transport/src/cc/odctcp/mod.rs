@@ -64,7 +64,7 @@ impl CongestionControl for Odctcp {
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "what the kind of ACK leaves to decide is known to the caller"
+        reason = "the caller knows the kind of ACK, which leaves little to decide"
     )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         self.0.on_ack(acked)

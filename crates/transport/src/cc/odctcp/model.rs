@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use tidegate_units::{Ratio, Rng};
+use tidegate_units::{Ratio, Rng, Time};
 
 use super::{Config, Odctcp};
 use crate::cc::{
@@ -186,7 +186,7 @@ fn cc(initial_alpha: u64) -> Odctcp {
     cc
 }
 
-/// One connection, step by step, with whatever can happen to a sender.
+/// One connection, step by step, with every event that a sender can meet.
 fn connection(seed: u64) {
     let mut rng = Rng::new(seed, 0);
     let mut below = |limit: u64| rng.next_u64() % limit;
@@ -202,7 +202,8 @@ fn connection(seed: u64) {
         while sent < una + u64::from(cc.window()) {
             sent += MSS;
         }
-        let flight = Flight { bytes: (sent - una) as u32, una: seq(una), sent: seq(sent) };
+        let flight =
+            Flight { now: Time::ZERO, bytes: (sent - una) as u32, una: seq(una), sent: seq(sent) };
         if below(6) == 0 {
             echo = !echo;
         }
@@ -246,6 +247,8 @@ fn connection(seed: u64) {
                 };
                 let may_grow = bytes > 0 && phase == Phase::Open && below(5) > 0;
                 let reaction = cc.on_ack(&Acked {
+                    now: Time::ZERO,
+                    rtt: None,
                     ack: seq(una),
                     sent: seq(sent),
                     bytes: bytes as u32,

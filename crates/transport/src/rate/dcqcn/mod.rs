@@ -2,7 +2,7 @@
 //! it back in stages.
 //!
 //! Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3; the
-//! stages are those of QCN (IEEE 802.1Qau). The switch marks as for any ECN transport. The receiver
+//! stages come from QCN (IEEE 802.1Qau). The switch marks as for any ECN transport. The receiver
 //! (*notification point*) answers marked packets with congestion notification packets, CNPs. The
 //! sender (*reaction point*) starts at line rate and has no window. Loss is repaired by going back
 //! to the packet that the receiver reports missing.
@@ -27,6 +27,7 @@
 //! - `rdma3` also halves its timer and byte counter during hyper increase, which its published
 //!   byte counter of 300 MB keeps it from ever reaching; that is left out.
 
+mod header;
 mod limiter;
 mod receiver;
 mod sender;
@@ -104,7 +105,7 @@ choices! {
 }
 
 settings! {
-    /// Parameters of DCQCN. The defaults are those of the paper.
+    /// Parameters of DCQCN. The defaults come from the paper.
     #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md",
         "[transport]\nkind = \"dcqcn\"\n")]
     pub struct Config {
@@ -270,7 +271,7 @@ impl Config {
     }
 }
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Everything before `offset` has arrived.
@@ -279,7 +280,7 @@ pub enum Kind {
     Cnp,
     /// `len` bytes of the stream from `offset` on.
     Data,
-    /// Everything before `offset` has arrived, what follows is missing, and later bytes came.
+    /// Everything before `offset` has arrived, the next bytes are missing, and later bytes came.
     Nack,
 }
 
@@ -290,7 +291,7 @@ pub struct Packet {
     pub offset: u64,
     /// Payload bytes; zero for everything but data.
     pub len: u32,
-    /// What it is for.
+    /// Purpose.
     pub kind: Kind,
     /// The IP codepoint: as sent, then as the network left it.
     pub ecn: Ecn,

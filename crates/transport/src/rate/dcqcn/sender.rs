@@ -4,7 +4,7 @@ use tidegate_units::{ConfigError, Ecn, Rate, Span, Time};
 
 use super::{Alpha, Config, Kind, Limiter, Packet};
 
-/// What a sender has done, in totals.
+/// Totals of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -63,14 +63,14 @@ impl Sender {
         self.written = self.written.saturating_add(bytes);
     }
 
-    /// A packet came back from the receiver. One that acknowledges what was never sent, and a data
-    /// packet, are ignored.
+    /// A packet came back from the receiver. Data packets, and acknowledgements of data that was
+    /// never sent, are ignored.
     pub fn on_packet(&mut self, packet: &Packet, now: Time) {
         match packet.kind {
             Kind::Ack | Kind::Nack if packet.offset <= self.highest => {
                 if packet.offset > self.unacked {
                     self.unacked = packet.offset;
-                    // An ACK of what was sent before the sender went back moves it forward again.
+                    // An ACK of data sent before the sender went back moves it forward again.
                     self.next = self.next.max(self.unacked);
                     self.retransmit_at = None;
                 }

@@ -400,7 +400,7 @@ fn packets_leave_at_the_rate_from_line_rate_on() {
     assert_eq!(sender.poll_timeout(), Some(third));
     let tail = sender.poll_packet(third).unwrap();
     assert_eq!((tail.len, tail.last), (500, true));
-    // Nothing to send: what remains is the timer of the first packet.
+    // Nothing to send: the timer of the first packet remains.
     assert_eq!(sender.poll_timeout(), Some(us(1) + Span::from_ms(4)));
     assert_eq!(sender.stats().packets, 3);
 }
@@ -426,7 +426,7 @@ fn a_nack_sends_the_sender_back_and_old_or_wild_answers_are_ignored() {
     sender.on_packet(&answer(Kind::Nack, 1_000), us(5));
     assert_eq!(sender.stats().nacks, 1, "an old one");
     assert_eq!(send(&mut sender), Some((2_000, true)));
-    // An ACK for what left before it went back moves it forward.
+    // An ACK for data sent before it went back moves it forward.
     sender.on_packet(&answer(Kind::Ack, 4_000), us(6));
     assert_eq!(send(&mut sender), Some((4_000, false)));
     assert!(!sender.is_done());
@@ -580,7 +580,7 @@ struct Channel {
     /// Chances in units of 2^−32.
     loss: u32,
     mark: u32,
-    /// One-way delay, and what is added at random.
+    /// One-way delay, and its random part.
     delay: Span,
     jitter: Span,
 }
