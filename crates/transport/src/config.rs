@@ -1,6 +1,6 @@
 //! The settings of a TCP endpoint, and the published stacks by name.
 //!
-//! Defaults are those of the standards. [`Config::profile`] gives the settings of the experiments
+//! The defaults come from the standards. [`Config::profile`] gives the settings of the experiments
 //! whose stacks are documented. The reaction to marks is chosen apart from these settings, by
 //! [`cc::Config`](crate::cc::Config).
 
@@ -20,7 +20,7 @@ choices! {
 }
 
 choices! {
-    /// What a SYN that asked for ECN in vain is repeated as (RFC 3168, section 6.1.1.1). An end
+    /// How a SYN that asked for ECN in vain is repeated (RFC 3168, section 6.1.1.1). An end
     /// that has sent a SYN without the question uses no ECN.
     #[non_exhaustive]
     pub enum EcnFallback {
@@ -35,7 +35,7 @@ choices! {
 }
 
 choices! {
-    /// What a clock that ticks makes of a round trip.
+    /// Reading of a round trip on a clock that ticks.
     #[non_exhaustive]
     pub enum ClockReading {
         /// Elapsed ticks: 0 for a round trip within one tick.
@@ -46,7 +46,7 @@ choices! {
 }
 
 choices! {
-    /// How the receiver echoes marks, whatever the sender's congestion control.
+    /// How the receiver echoes marks; independent of the sender's congestion control.
     #[non_exhaustive]
     pub enum Echo {
         /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. Every change of CE is acknowledged at
@@ -91,7 +91,7 @@ choices! {
 }
 
 choices! {
-    /// What happens to the window after the connection was idle.
+    /// Window after the connection was idle.
     #[non_exhaustive]
     pub enum IdleRestart {
         /// Halved for every RTO of idleness, down to the initial window; the threshold keeps
@@ -130,7 +130,7 @@ choices! {
 }
 
 choices! {
-    /// What a cut does to the bytes that were counted towards the next segment of growth.
+    /// Whether a cut keeps the bytes that were counted towards the next segment of growth.
     #[non_exhaustive]
     pub enum Credit {
         /// The byte count restarts (Linux).
@@ -166,7 +166,7 @@ choices! {
 }
 
 choices! {
-    /// What a lost SYN or SYN-ACK changes afterwards.
+    /// Effect of a lost SYN or SYN-ACK on the connection.
     #[non_exhaustive]
     pub enum SynLoss {
         /// The RTO starts at 3 s (RFC 6298, rule 5.7) and the window at one segment (RFC 5681,

@@ -2,8 +2,8 @@
 //! lower classes, without knowing how long the message will be.
 //!
 //! Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015; used
-//! by TCN (section 6) and ECN♯. Class 0 is the highest. Three published rules disagree on what is
-//! counted and on when a message begins, so each is an option, and [`Profile`] names the sets:
+//! by TCN (section 6) and ECN♯. Class 0 is the highest. Three published rules disagree on which
+//! bytes count and on when a message begins, so each is an option, and [`Profile`] names the sets:
 //!
 //! | | [`Rule::Offset`] | [`Rule::Cumulative`] | [`Rule::Demotion`] |
 //! |---|---|---|---|
@@ -14,7 +14,7 @@
 //!
 //! Pure ACKs and handshake packets are in class 0 under every rule, see [`Pias::CONTROL`].
 //!
-//! Whoever carries an endpoint's segments asks for their classes:
+//! A host that carries an endpoint's segments asks for their classes:
 //!
 //! ```
 //! use tidegate_transport::pias::{Pias, Profile};
@@ -59,7 +59,7 @@ choices! {
 }
 
 settings! {
-    /// Parameters of the tagging. The defaults are those of the TCN simulations.
+    /// Parameters of the tagging. The defaults come from the TCN simulations.
     #[named("pias", "tags the first bytes of a message with a higher class", "transports/pias.md",
         "[transport]\ntagging = { rule = \"offset\", thresholds = [\"100KB\"] }\n\n\
          [switch]\nscheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500] }\n")]
@@ -215,7 +215,7 @@ impl Pias {
         }
     }
 
-    /// Whether a packet of this class is made ECN-capable whatever the transport says.
+    /// Whether a packet of this class is made ECN-capable, even if the transport uses no ECN.
     pub const fn forces_ect(&self, class: u8) -> bool {
         self.force_ect && class == 0
     }
@@ -237,7 +237,7 @@ struct Cumulative {
     aging: Option<u32>,
     /// Bytes of this message that have left, each once.
     sent: u64,
-    /// The end of what has left.
+    /// One past the last byte sent.
     highest: u64,
     wrote_at: Option<Time>,
     /// When the last packet left.

@@ -49,7 +49,8 @@ settings! {
         pub increase: Ratio = Ratio::ONE,
         /// Scale of the decrease, by the part of the delay above its target (β, algorithm 1).
         pub decrease: Ratio = Ratio::new(4, 5).expect("not zero"),
-        /// Largest part of the window that one decrease takes (`max_mdf`), and what a loss takes.
+        /// Largest part of the window that one decrease takes, and part that a loss takes
+        /// (`max_mdf`).
         pub max_decrease: Ratio = Ratio::new(1, 2).expect("not zero"),
         /// Lower bound of the window in packets. Default: section 3.6.
         pub min_window: Ratio = Ratio::new(1, 1000).expect("not zero"),
