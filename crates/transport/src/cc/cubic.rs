@@ -171,8 +171,8 @@ impl Cubic {
         stage.elapsed = stage.elapsed + (acked.now - stage.at);
         stage.at = acked.now;
 
-        // Section 4.3, equation 4: W_est += α · segments_acked / cwnd. α makes the average of a
-        // sawtooth with β that of Reno, 3(1 − β)/(1 + β), and is 1 above the last reduction.
+        // Section 4.3, equation 4: W_est += α · segments_acked / cwnd. With α = 3(1 − β)/(1 + β) a
+        // sawtooth has the average of Reno's; above `cwnd_prior` α is 1.
         let (part, whole) = (u64::from(self.beta.numerator()), u64::from(self.beta.denominator()));
         let is_below_prior = stage.w_est < fixed(self.prior);
         let alpha = if is_below_prior { (3 * (whole - part), whole + part) } else { (1, 1) };

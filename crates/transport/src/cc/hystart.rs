@@ -1,7 +1,7 @@
 //! HyStart++ (RFC 9406): leaves slow start when round trips become longer.
 //!
 //! Slow start goes on for a few rounds at a quarter of its pace first (conservative slow start),
-//! and goes on at full pace if round trips become shorter again. Section numbers are those of the
+//! and goes on at full pace if round trips become shorter again. Section numbers refer to the
 //! RFC.
 
 use tidegate_units::Span;

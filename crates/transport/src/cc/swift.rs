@@ -23,7 +23,7 @@ use super::{
 use crate::seq::Seq;
 
 settings! {
-    /// Parameters of Swift. The paper gives no full set; unless noted the defaults are those of
+    /// Parameters of Swift. The paper gives no full set; unless noted the defaults come from
     /// htsim.
     #[named("swift", "TCP: holds the delay at a target, windows down to a fraction of a packet",
         "transports/swift.md")]
