@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn page_becomes_html() {
-        let page = "# a < b\n\nOne `x<y>` and **two**, [there](x.md).\n\n- first\n- second\n\n    c & d\n\n\
+        let page = "# a < b\n\nOne `x<y>` and **two**, [there](x.md).\n\n- first\n- second\n\n```\nc & d\n```\n\n\
                     | a |\n|---|\n| <b> |\n";
         let expected = "<h2>a &lt; b</h2>\n<p>One <code>x&lt;y&gt;</code> and <strong>two</strong>, there.</p>\n\
                         <ul>\n<li>first</li>\n<li>second</li>\n</ul>\n<pre><code>c &amp; d\n</code></pre>\n\
