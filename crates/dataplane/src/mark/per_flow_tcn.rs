@@ -30,7 +30,7 @@ settings! {
         /// `none` gives the threshold of TCN in the profile: 11/120, for 11us, in the simulations,
         /// and 3/19, for 30us, in the testbed.
         pub lambda: Option<Ratio> = None,
-        /// The base round-trip time (`RTT`), of which a derived threshold and the period are
+        /// Base round-trip time (`RTT`), of which a derived threshold and the period are
         /// multiples. `none`: 120us in the simulations, 190us in the testbed.
         pub rtt: Option<Span> = None,
         /// Memory of flows. `none`: exact in the simulations, DiffECN's hardware flow map in the
