@@ -56,7 +56,7 @@ pub(crate) fn switch_runs_reloads_is_monitored_and_ends() {
     let hang_up = || signal("HUP", switch.id());
     folder.file("switch.toml", &FILE.replace("256us", "1ms"));
     hang_up();
-    assert!(next().starts_with("read "));
+    assert!(next().starts_with("reloaded "));
     folder.file("switch.toml", &FILE.replace("100Mbps", "200Mbps"));
     hang_up();
     let line = next();
