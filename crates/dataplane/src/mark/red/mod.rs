@@ -275,8 +275,8 @@ impl Scope for Pool {
 /// RED on the length that `S` selects.
 #[derive(Clone, Debug)]
 pub(super) struct Red<S> {
-    /// Smallest length in bytes at which an arriving packet may be marked or counted: the step's
-    /// threshold if all slots share it, 0 if every packet matters, `u64::MAX` if none does.
+    /// Smallest length in bytes at which an arriving packet may be marked or counted: the first
+    /// marked length of the lowest step, 0 if every packet matters, `u64::MAX` if none does.
     at_enqueue: u64,
     /// The same for a departing packet.
     at_dequeue: u64,
