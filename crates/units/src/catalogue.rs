@@ -151,7 +151,7 @@ impl Settings for NoSettings {
 ///     /// Parameters of waiting.
 ///     #[named("wait", "waits for some time", "acts.md#wait")]
 ///     pub struct Wait {
-///         /// How long.
+///         /// Length of the wait.
 ///         pub time: Span = Span::from_us(10),
 ///     }
 /// }
@@ -297,7 +297,7 @@ mod tests {
         /// A leaf.
         #[named("wait", "waits", "acts.md#wait")]
         pub struct Wait {
-            /// How long.
+            /// Length of the wait.
             pub time: Span = Span::from_us(10),
         }
     }
@@ -305,7 +305,7 @@ mod tests {
     settings! {
         /// A leaf that others can be put under.
         pub struct Guard {
-            /// How strict.
+            /// Strictness.
             pub level: u8 = 1,
         }
     }
@@ -313,7 +313,7 @@ mod tests {
     impl Named for Guard {
         const ABOUT: About = About::new("guard", "guards", "acts.md#guard").made_of(&[Piece {
             key: "below",
-            doc: "What is guarded.",
+            doc: "The guarded act.",
             example: None,
         }]);
     }
