@@ -9,6 +9,7 @@ mod files;
 pub mod fuzz;
 mod layout;
 mod scenario;
+mod sections;
 mod settings;
 mod settings_file;
 mod setup;

@@ -3,12 +3,13 @@
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{Setting, Settings};
 
-use crate::layout::Section;
-use crate::settings::describe::{self, Marking, Switch};
+use crate::layout::{Key, Section, Shape};
+use crate::sections::switch::{Buffer, Marking, Node};
+use crate::sections::traffic::Listed;
 use crate::settings::limits::Limits;
-use crate::settings::reader::Reader;
-use crate::setup::build::{PortSet, check_node, ports_of};
-use crate::text::document::{Node, Table, Value};
+use crate::settings::reader::{Located, Reader};
+use crate::setup::build::{PortSet, check_node};
+use crate::text::document::{self, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
 /// A live switch as described by its file. The switch supplies types for its own settings: `O` for
@@ -29,24 +30,56 @@ pub struct SwitchFile<'a, O, P> {
     pub ports: &'a mut Vec<P>,
 }
 
+/// The whole file.
+const FILE: &Section = &Section { own_keys: |_| tables(&["switch", "port"]), ..Section::PLAIN };
+
+/// `[switch]`, without the settings that only the switch has.
+const SWITCH: &Section = &Section {
+    own_keys: |_| tables(&["marking", "scheduler", "buffer", "dscp"]),
+    ..Section::PLAIN
+};
+
+fn tables(names: &[&'static str]) -> Vec<Key> {
+    names.iter().map(|name| Key::new(name, "", Shape::Table(&Section::PLAIN, &[]))).collect()
+}
+
+const DSCP: &Section =
+    &Section { part: |_, _| Some(Box::new(classify::Config::default())), ..Section::PLAIN };
+
 impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
     /// Reads the text of a file that errors call `name`. Settings that it omits keep their values.
     pub fn read(self, name: &str, text: &str) -> Result<(), Problem> {
         let source = Source::new(name, text);
-        let root = Node {
+        let root = document::Node {
             value: Value::Table(Table::parse(&source)?),
             loc: Location { source, span: 0..0 },
         };
-        let root = Reader::new(&root, Section::LiveFile, None)?;
-        let ports = root.tables("port")?.iter().map(port);
+        let files = &Listed::none();
+        let root = Reader::new(&root, FILE, None, files)?;
+        let ports = root.tables("port")?.iter().map(|node| port(node, files));
         *self.ports = ports.collect::<Result<_, _>>()?;
         let node = root.below("switch");
-        let reader = Reader::with_fields(&node, Section::LiveSwitch, None, O::FIELDS)?;
+        let reader = Reader::with_fields(&node, SWITCH, None, files, O::FIELDS)?;
         reader.fill(self.options)?;
         if let Some(node) = reader.get("dscp") {
-            Reader::new(node, Section::Dscp, None)?.fill(self.dscp)?;
+            Reader::new(node, DSCP, None, files)?.fill(self.dscp)?;
         }
-        let switch = self.switch(&reader)?;
+        let marking = match reader.get("marking") {
+            Some(node) => Located::of(node, Some(self.marking.name()), files)?,
+            None => reader.located(Marking::One(Box::new(self.marking.clone()))),
+        };
+        let buffer = match reader.get("buffer") {
+            Some(node) => Located::of(node, Some(self.buffer.name()), files)?,
+            None => reader.located(Buffer { ingress: self.buffer.clone(), egress: None }),
+        };
+        let node = Node {
+            marking: &marking,
+            scheduler: &Located::of(&reader.below("scheduler"), None, files)?,
+            buffer: &buffer,
+            // It is among the options.
+            non_ect: NonEct::Pass,
+            whole: &reader.locs().whole,
+        };
         let rates = self.ports.iter().filter_map(|port| value(port, "rate"));
         let degree = self.ports.len() as u64;
         let set = PortSet {
@@ -55,39 +88,18 @@ impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
             ports: degree,
             seed: value(self.options, "seed").unwrap_or_default(),
         };
-        check_node(&switch, &set, &Limits::default())?;
-        let made = ports_of(&switch);
+        check_node(&node, &set, &Limits::default())?;
+        let made = node.ports();
         *self.marking = made.marking;
         *self.scheduling = made.scheduling;
         *self.buffer = made.buffer;
         Ok(())
     }
-
-    /// Marking, scheduler and buffer from the file.
-    fn switch(&self, reader: &Reader<'_>) -> Result<Switch, Problem> {
-        let (buffer, egress) = match reader.get("buffer") {
-            Some(node) => describe::buffer(node, self.buffer.name())?,
-            None => (reader.located(self.buffer.clone()), None),
-        };
-        let marking = match reader.get("marking") {
-            Some(node) => describe::marking(node, self.marking.name(), 0)?,
-            None => Marking::One(Box::new(reader.located(self.marking.clone()))),
-        };
-        Ok(Switch {
-            locs: reader.locs().clone(),
-            marking,
-            scheduler: describe::scheduler(&reader.below("scheduler"))?,
-            buffer,
-            egress,
-            // It is among the options.
-            non_ect: NonEct::Pass,
-        })
-    }
 }
 
-fn port<P: Settings>(node: &Node) -> Result<P, Problem> {
-    let reader = Reader::with_fields(node, Section::LivePort, None, P::FIELDS)?;
-    if describe::text(&reader, "interface")?.is_none() {
+fn port<P: Settings>(node: &document::Node, files: &Listed<'_>) -> Result<P, Problem> {
+    let reader = Reader::with_fields(node, &Section::PLAIN, None, files, P::FIELDS)?;
+    if reader.text("interface")?.is_none() {
         let problem = Problem::new("the port has no `interface`").at(&node.loc);
         return Err(problem.help("the name of an interface, such as interface = \"veth0\""));
     }

@@ -1,11 +1,19 @@
 //! Keys of sections: names, docs, defaults and value shapes.
+
 use std::borrow::Cow;
 
-use tidegate_units::{Form, Ratio, Setting};
+use tidegate_units::{Field, Form, Ratio, Setting};
 
-use super::Section;
+use super::{Profiles, Section};
+use crate::text::document::quoted;
 
-/// A key of a table.
+/// Word for the rate of the host links.
+pub(crate) const HOSTS: &str = "hosts";
+
+/// Word for the oversubscription of the leaves.
+pub(crate) const FABRIC: &str = "fabric";
+
+/// A key of a section.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
@@ -13,6 +21,8 @@ pub(crate) struct Key {
     pub(crate) shape: Shape,
     /// Default as TOML; `None` if the key is required or has no default.
     pub(crate) default: Option<String>,
+    /// Default kind of the table, if it differs from the section's.
+    pub(crate) kind: Option<&'static str>,
 }
 
 /// Shape of a key's value.
@@ -21,24 +31,82 @@ pub(crate) enum Shape {
     /// A setting, or this word, which takes the value from the topology.
     Derived(Form, &'static str),
     /// The word `none`, or a table.
-    OptionalTable(Section),
-    /// Name of a published set of settings.
+    OptionalTable(&'static Section),
+    /// The name of a published set of settings.
     Profile(&'static [&'static str]),
     /// Ports, links or flows: a word, a number, a name, or a list of names and numbers.
     Selection(&'static [&'static str]),
     /// A setting.
     Setting(Form),
     /// A table, or one of these words.
-    Table(Section, &'static [&'static str]),
+    Table(&'static Section, &'static [&'static str]),
     /// Tables, as `[[name]]`.
-    Tables(Section),
+    Tables(&'static Section),
+}
+
+impl Shape {
+    /// Section of the table or tables.
+    pub(crate) const fn section(self) -> Option<&'static Section> {
+        match self {
+            Self::OptionalTable(section) | Self::Table(section, _) | Self::Tables(section) => {
+                Some(section)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Key {
+    /// A key whose doc is a doc comment.
+    pub(crate) fn new(name: &'static str, doc: &'static str, shape: Shape) -> Self {
+        Self { name, doc: tidy(doc).into(), shape, default: None, kind: None }
+    }
+
+    /// The same with a default, as TOML.
+    pub(crate) fn or(self, default: impl Into<String>) -> Self {
+        Self { default: Some(default.into()), ..self }
+    }
+
+    /// A setting, with its default.
+    pub(crate) fn setting<T: Setting>(
+        name: &'static str,
+        doc: &'static str,
+        default: Option<&T>,
+    ) -> Self {
+        let default = default.map(|value| toml_of(T::FORM, &value.write()));
+        Self { default, ..Self::new(name, doc, Shape::Setting(T::FORM)) }
+    }
+
+    /// A field of a part with its default.
+    pub(super) fn field(field: &Field, default: Option<String>) -> Self {
+        let default = default.map(|text| toml_of(field.form, &text));
+        Self { default, ..Self::new(field.name, field.doc, Shape::Setting(field.form)) }
+    }
+
+    /// The key `profile`.
+    pub(super) fn profile(profiles: Profiles) -> Self {
+        let words = profiles.names.join("`, `");
+        let doc = format!("Published set of settings; other keys override it: `{words}`.");
+        Self {
+            name: "profile",
+            doc: doc.into(),
+            shape: Shape::Profile(profiles.names),
+            default: profiles.default.map(quoted),
+            kind: None,
+        }
+    }
+}
+
+/// A doc comment as running text.
+pub(crate) fn tidy(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Text of a setting as TOML.
 pub(crate) fn toml_of(form: Form, text: &str) -> String {
     match form {
         Form::Bool | Form::Number(_) => text.to_owned(),
-        Form::Ratio => decimal(text).unwrap_or_else(|| crate::text::document::quoted(text)),
+        Form::Ratio => decimal(text).unwrap_or_else(|| quoted(text)),
         Form::Optional(_) if text == "none" => "\"none\"".into(),
         Form::Optional(inner) => toml_of(*inner, text),
         Form::List(_) if text.is_empty() => "[]".into(),
@@ -47,7 +115,7 @@ pub(crate) fn toml_of(form: Form, text: &str) -> String {
                 text.split(',').map(|item| toml_of(*inner, item.trim())).collect();
             format!("[{}]", items.join(", "))
         }
-        _ => crate::text::document::quoted(text),
+        _ => quoted(text),
     }
 }
 
@@ -62,53 +130,4 @@ fn decimal(text: &str) -> Option<String> {
     let (whole, rest) = (scaled / below / 10_000, scaled / below % 10_000);
     let digits = format!("{whole}.{rest:04}");
     Some(digits.trim_end_matches('0').trim_end_matches('.').to_owned())
-}
-
-type Name = &'static str;
-type Doc = &'static str;
-
-fn key(name: Name, doc: Doc, shape: Shape, default: Option<&str>) -> Key {
-    Key { name, doc: doc.into(), shape, default: default.map(Into::into) }
-}
-
-pub(super) fn table(name: Name, doc: Doc, section: Section) -> Key {
-    key(name, doc, Shape::Table(section, &[]), None)
-}
-
-pub(super) fn tables(name: Name, doc: Doc, section: Section) -> Key {
-    key(name, doc, Shape::Tables(section), None)
-}
-
-pub(super) fn optional_table(name: Name, doc: Doc, section: Section) -> Key {
-    key(name, doc, Shape::OptionalTable(section), Some("\"none\""))
-}
-
-pub(super) fn selection(name: Name, doc: Doc, words: &'static [&'static str]) -> Key {
-    key(name, doc, Shape::Selection(words), Some("\"none\""))
-}
-
-pub(super) fn text(name: Name, doc: Doc, form: Form, default: &str) -> Key {
-    key(name, doc, Shape::Setting(form), Some(default))
-}
-
-pub(super) fn needed(name: Name, doc: Doc, form: Form) -> Key {
-    key(name, doc, Shape::Setting(form), None)
-}
-
-pub(super) fn number(name: Name, doc: Doc, most: u64, default: &str) -> Key {
-    text(name, doc, Form::Number(most), default)
-}
-
-pub(super) fn setting<T: Setting>(name: Name, doc: Doc, default: &T) -> Key {
-    text(name, doc, T::FORM, &toml_of(T::FORM, &default.write()))
-}
-
-pub(super) fn profile_key(names: &'static [&'static str], default: Option<&'static str>) -> Key {
-    let words = names.join("`, `");
-    Key {
-        name: "profile",
-        doc: format!("Published set of settings; other keys override it: `{words}`.").into(),
-        shape: Shape::Profile(names),
-        default: default.map(crate::text::document::quoted),
-    }
 }

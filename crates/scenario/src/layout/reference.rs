@@ -10,24 +10,24 @@ use super::{Key, Section, Shape, tidy};
 /// The page, as Markdown.
 pub fn reference() -> String {
     let mut page = String::from(INTRODUCTION);
-    for section in Section::ALL {
+    for section in Section::all() {
         write_section(&mut page, section);
     }
     page
 }
 
-fn write_section(page: &mut String, section: Section) {
+fn write_section(page: &mut String, section: &Section) {
     // Writing to a string does not fail.
-    let _ = write!(page, "\n## {}\n\n{}\n", section.title(), section.doc());
-    if let Some(other) = section.same_as() {
-        let title = other.title();
+    let _ = write!(page, "\n## {}\n\n{}\n", section.title, tidy(section.doc));
+    if let Some(other) = section.same_as {
+        let title = other.title;
         let _ = writeln!(page, "\nSame kinds and keys as [{title}](#{}).", anchor(title));
         return;
     }
     let Some(kinds) = section.kinds() else {
         return write_keys(page, &section.keys(""));
     };
-    match section.default_kind() {
+    match section.default_kind {
         Some(kind) => {
             let _ = writeln!(page, "\nDefault kind: `{kind}`.");
         }
@@ -35,7 +35,7 @@ fn write_section(page: &mut String, section: Section) {
             let _ = writeln!(page, "\n`kind` is required.");
         }
     }
-    let common = section.common();
+    let common = section.common;
     let of_kind = |kind: &str| -> Vec<Key> {
         let keys = section.keys(kind).into_iter();
         keys.filter(|key| !common.contains(&key.name)).collect()
@@ -47,10 +47,10 @@ fn write_section(page: &mut String, section: Section) {
     }
     for kind in kinds {
         let _ = writeln!(page, "\n### {} `{kind}`", section.name());
-        if let Some(doc) = section.kind_doc(kind) {
+        if let Some(doc) = (section.kind_doc)(kind, section.about(kind)) {
             let _ = writeln!(page, "\n{doc}");
         }
-        if let Some(base) = section.same_keys_as(kind) {
+        if let Some(base) = (section.same_keys_as)(kind) {
             let changed = changed_defaults(section, kind, base);
             let _ = writeln!(page, "\nThe keys of `{base}`, with other defaults:{changed}");
             continue;
@@ -68,7 +68,7 @@ fn write_section(page: &mut String, section: Section) {
 }
 
 /// Defaults that differ between two kinds with the same keys.
-fn changed_defaults(section: Section, kind: &str, base: &str) -> String {
+fn changed_defaults(section: &Section, kind: &str, base: &str) -> String {
     let base = section.keys(base);
     let differs = |key: &&Key| {
         let same = base.iter().find(|other| other.name == key.name);
@@ -99,7 +99,7 @@ fn explain(key: &Key) -> String {
     let more = match key.shape {
         Shape::Setting(form) | Shape::Derived(form, _) => words(form),
         Shape::Table(section, _) | Shape::OptionalTable(section) | Shape::Tables(section) => {
-            format!("See [{}](#{}).", section.title(), anchor(section.title()))
+            format!("See [{}](#{}).", section.title, anchor(section.title))
         }
         Shape::Profile(_) | Shape::Selection(_) => String::new(),
     };

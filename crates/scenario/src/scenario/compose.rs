@@ -6,12 +6,14 @@ use super::name::name_of_file;
 use super::{Point, Scenario, at_point, write};
 use crate::files::{Files, NoFiles};
 use crate::layout::Section;
-use crate::settings::describe;
+use crate::sections::root::Described;
+use crate::sections::traffic::Listed;
 use crate::settings::limits::Limits;
-use crate::settings::traffic::Listed;
+use crate::settings::reader::Located;
+
 use crate::sweep::{axis, settle};
 use crate::text::diagnose;
-use crate::text::document::{Node, Step, Table};
+use crate::text::document::{Node, Step, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
 /// Source text of a scenario.
@@ -58,11 +60,15 @@ impl Text {
         let (paths, overrides): (Vec<_>, Vec<_>) = self.overrides.iter().cloned().unzip();
         let (axes, notes) = settle::settle(axes, &paths, &table)?;
         axis::refuse_undone(&axes, &table)?;
-        let mut files = Listed::new(&*self.files);
-        let base = describe::describe(&table, &top, &mut files)?;
+        let files = Listed::new(&*self.files);
+        let read = |table: &Table| -> Result<Described, Problem> {
+            let node = Node { value: Value::Table(table.clone()), loc: top.clone() };
+            Located::of(&node, None, &files)
+        };
+        let base = read(&table)?;
         let of_base = files.read_so_far();
-        let name = match &base.name {
-            Some(name) => name.item.clone(),
+        let name = match &base.name.0 {
+            Some(name) => name.clone(),
             None => name_of_file(&whole.source.name),
         };
         let runs = u64::from(base.runs);
@@ -70,7 +76,7 @@ impl Text {
         if runs == 0 || runs.saturating_mul(choices.len() as u64) > limits.runs {
             let most = limits.runs / (choices.len() as u64).max(1);
             return Err(Problem::new(format!("`runs` is {runs}, which is out of range"))
-                .at(base.root.of("runs"))
+                .at(base.locs.of("runs"))
                 .help(format!("allowed: 1 to {most} for this sweep")));
         }
         let mut points = Vec::new();
@@ -84,8 +90,7 @@ impl Text {
                     table.assign(path, node, &Section::selects)?;
                 }
                 let label = labels.join(", ");
-                let described = describe::describe(&table, &top, &mut files);
-                let described = described.map_err(|problem| at_point(problem, &label))?;
+                let described = read(&table).map_err(|problem| at_point(problem, &label))?;
                 (label, described)
             };
             let sets = choices.iter().flat_map(|choice| &choice.sets);
@@ -109,8 +114,8 @@ impl Text {
         let mut swept = files.read_so_far();
         swept.retain(|path, _| !of_base.contains_key(path));
         Ok(Scenario {
-            title: base.title.clone().unwrap_or_else(|| name.clone()),
-            baseline: base.baseline.clone(),
+            title: base.title.0.clone().unwrap_or_else(|| name.clone()),
+            baseline: base.baseline.0.clone(),
             name,
             notes,
             base,

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use crate::files::Files;
 use crate::layout::Section;
-use crate::settings::describe::Described;
+use crate::sections::root::Described;
 use crate::settings::limits::Limits;
+use crate::settings::writer::Lists;
 use crate::sweep::axis::{Axis, Coordinate};
 use crate::text::document::{self, Step};
 use crate::text::problem::{Location, Problem};
@@ -141,7 +142,7 @@ impl Scenario {
         let labels = self.points.iter().map(|point| format!("`{}`", point.label));
         let labels: Vec<String> = labels.collect();
         Err(Problem::new(format!("`baseline` is `{name}`, but no point is called that"))
-            .at(self.base.root.of("baseline"))
+            .at(self.base.locs.of("baseline"))
             .help(format!("points: {}", labels.join(", "))))
     }
 
@@ -200,12 +201,12 @@ impl Scenario {
     /// sender, settings of a profile that the sweep varies, and settings that follow the rate of
     /// the links.
     pub fn resolved(&self) -> String {
-        write::scenario(self, write::Lists::Whole)
+        write::scenario(self, Lists::Whole)
     }
 
     /// The same for people: names files with lists of flows instead of inlining them.
     pub fn resolved_by_name(&self) -> String {
-        write::scenario(self, write::Lists::Named)
+        write::scenario(self, Lists::Named)
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn id(label: &str, seed: u64, taken: &mut BTreeSet<String>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::describe;
+    use crate::sections::root;
 
     #[test]
     fn ids_are_valid_file_names_and_unique() {
@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(id("../..", 1, &mut taken), "point-s1");
         assert_eq!(id("", 1, &mut taken), "point-2-s1");
         let long = id(&"x".repeat(500), u64::MAX, &mut taken);
-        assert!(long.len() < 120 && describe::is_file_safe("a.b_c-d"));
+        assert!(long.len() < 120 && root::is_file_safe("a.b_c-d"));
         for name in ["", ".a", "-a", "a/b", "a b", "é", &"x".repeat(65)] {
-            assert!(!describe::is_file_safe(name), "{name}");
+            assert!(!root::is_file_safe(name), "{name}");
         }
     }
 }

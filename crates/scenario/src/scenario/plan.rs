@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::name::id;
 use super::{Point, Scenario, at_point};
-use crate::settings::describe::{Described, Marking};
+use crate::sections::root::Described;
+use crate::sections::switch::Marking;
 use crate::settings::limits::Limits;
+use crate::settings::reader::Located;
 use crate::setup::build::Built;
 use crate::setup::outline::Outline;
 use crate::sweep::axis::Coordinate;
@@ -47,18 +49,20 @@ impl Scenario {
         let mut taken = BTreeSet::new();
         let mut runs = Vec::new();
         for point in &self.points {
-            let Described { seed, runs: count, root, .. } = &*point.described;
+            let described = &point.described;
+            let (seed, count) = (described.seed, described.runs);
             let beyond = || {
-                Problem::new("the seeds of the runs exceed the largest number").at(root.of("seed"))
+                Problem::new("the seeds of the runs exceed the largest number")
+                    .at(described.locs.of("seed"))
             };
-            let last = seed.checked_add(u64::from(*count - 1)).ok_or_else(beyond)?;
-            let outline = point.described.outline(*seed, &self.limits);
+            let last = seed.checked_add(u64::from(count - 1)).ok_or_else(beyond)?;
+            let outline = described.outline(seed, &self.limits);
             let outline = outline.map_err(|problem| match self.axes.len() {
                 0 => problem,
                 _ => at_point(problem, &point.label),
             })?;
             let outline = Arc::new(outline);
-            for (replication, seed) in (0..).zip(*seed..=last) {
+            for (replication, seed) in (0..).zip(seed..=last) {
                 runs.push(self.experiment(point, &outline, (replication, seed), &mut taken));
             }
         }
@@ -103,9 +107,9 @@ impl Experiment {
 
     /// Name of the switches' marking scheme; of a combination both names: `tcn or codel`.
     pub fn scheme(&self) -> String {
-        fn name(marking: &Marking) -> String {
-            match marking {
-                Marking::One(config) => config.item.name().to_owned(),
+        fn name(marking: &Located<Marking>) -> String {
+            match &marking.item {
+                Marking::One(config) => config.name().to_owned(),
                 Marking::Or(pair) => format!("{} or {}", name(&pair.0), name(&pair.1)),
             }
         }

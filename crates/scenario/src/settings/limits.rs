@@ -4,7 +4,7 @@ use tidegate_dataplane::mark;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Extent, Source};
 
-use super::reader::Located;
+use super::reader::{Located, Locations};
 use crate::text::problem::Problem;
 
 /// Bounds on the memory that a scenario can make the program allocate.
@@ -71,11 +71,12 @@ impl Limits {
     /// Refuses schemes whose hardware tables are too large for this number of ports.
     pub(crate) fn check_tables(
         &self,
-        marking: &Located<mark::Config>,
+        marking: &mark::Config,
+        locs: &Locations,
         queues: u8,
         ports: u64,
     ) -> Result<(), Problem> {
-        let entries = marking.item.table_entries(queues).saturating_mul(ports);
+        let entries = marking.table_entries(queues).saturating_mul(ports);
         if entries <= self.entries {
             return Ok(());
         }
@@ -84,7 +85,7 @@ impl Limits {
             self.entries
         );
         Err(Problem::new(message)
-            .at(marking.locs.of("map_entries"))
+            .at(locs.of("map_entries"))
             .help("lower `map_entries` or `count_registers`, or set tables = \"exact\""))
     }
 
@@ -92,16 +93,17 @@ impl Limits {
     /// the limit.
     pub(crate) fn check_source(
         &self,
-        source: &mut Located<Source>,
+        source: &mut Source,
+        locs: &Locations,
         hosts: u32,
     ) -> Result<(), Problem> {
-        let Extent { flows, field } = source.item.extent(hosts);
+        let Extent { flows, field } = source.extent(hosts);
         match flows {
             Some(flows) if flows > self.flows => {
-                return Err(self.too_many_flows(flows).at(source.locs.of(field)));
+                return Err(self.too_many_flows(flows).at(locs.of(field)));
             }
             Some(_) => {}
-            None => source.item.end_after(self.flows + 1),
+            None => source.end_after(self.flows + 1),
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! From the tree of a file to typed settings with their locations.
 
-pub(crate) mod describe;
 pub(crate) mod limits;
 pub(crate) mod reader;
-pub(crate) mod traffic;
+pub(crate) mod writer;

@@ -1,8 +1,11 @@
 //! Reads one table of a scenario: its kind, its settings, and their locations.
 
-use tidegate_units::{ConfigError, Field, Form, Parameters, Setting};
+use std::ops::Deref;
 
-use crate::layout::{Key, Section};
+use tidegate_units::{Catalogue, ConfigError, Field, Form, Parameters, Setting};
+
+use crate::layout::Section;
+use crate::sections::traffic::Listed;
 use crate::text::document::{Entry, Node, Table, Value, before, normal};
 use crate::text::problem::{Location, Problem, nearest};
 
@@ -13,10 +16,18 @@ pub(crate) struct Located<T> {
     pub(crate) locs: Locations,
 }
 
+impl<T> Deref for Located<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.item
+    }
+}
+
 /// Locations of a table's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Locations {
-    section: Section,
+    section: &'static Section,
     /// Keys in addition to the section's own.
     fields: &'static [Field],
     /// The table.
@@ -99,8 +110,10 @@ fn is_digit(c: char) -> bool {
 
 /// A table that is read key by key.
 pub(crate) struct Reader<'a> {
+    /// Files that the table may name.
+    pub(crate) files: &'a Listed<'a>,
     table: &'a Table,
-    section: Section,
+    section: &'static Section,
     locs: Locations,
 }
 
@@ -108,17 +121,19 @@ impl<'a> Reader<'a> {
     /// Reads the kind first. If the file has none, it is `default`.
     pub(crate) fn new(
         node: &'a Node,
-        section: Section,
+        section: &'static Section,
         default: Option<&str>,
+        files: &'a Listed<'a>,
     ) -> Result<Self, Problem> {
-        Self::with_fields(node, section, default, &[])
+        Self::with_fields(node, section, default, files, &[])
     }
 
     /// The same for a table with additional settings.
     pub(crate) fn with_fields(
         node: &'a Node,
-        section: Section,
+        section: &'static Section,
         default: Option<&str>,
+        files: &'a Listed<'a>,
         fields: &'static [Field],
     ) -> Result<Self, Problem> {
         let Value::Table(table) = &node.value else {
@@ -134,6 +149,7 @@ impl<'a> Reader<'a> {
         };
         let loc = |entry: &Entry| (entry.key.clone(), entry.node.loc.clone());
         let mut reader = Self {
+            files,
             table,
             section,
             locs: Locations {
@@ -148,10 +164,10 @@ impl<'a> Reader<'a> {
         if let Some(kinds) = section.kinds() {
             reader.locs.kind = reader.pick("kind", &kinds, default)?;
         }
-        if let Some(profiles) = section.profiles(&reader.locs.kind)
+        if let Some(profiles) = (section.profiles)(&reader.locs.kind)
             && table.get("profile").is_some()
         {
-            reader.locs.profile = Some(reader.pick("profile", profiles, None)?);
+            reader.locs.profile = Some(reader.pick("profile", profiles.names, None)?);
         }
         reader.check_names()?;
         Ok(reader)
@@ -246,10 +262,15 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// These settings with the file's applied, and their locations.
-    pub(crate) fn filled<T: Parameters>(&self, mut item: T) -> Result<Located<T>, Problem> {
+    /// These settings with the file's applied.
+    pub(crate) fn filled<T: Parameters>(&self, mut item: T) -> Result<T, Problem> {
         self.fill(&mut item)?;
-        Ok(self.located(item))
+        Ok(item)
+    }
+
+    /// The part of the table's kind with the file's settings.
+    pub(crate) fn chosen<T: Catalogue>(&self) -> Result<T, Problem> {
+        self.filled(T::named(self.kind()).expect("the kind is one of the names"))
     }
 
     /// An item read from this table.
@@ -290,17 +311,29 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A setting that belongs to no part; its default is in the layout.
-    pub(crate) fn read<T: Setting>(&self, key: &'static str) -> Result<T, Problem> {
-        if let Some(node) = self.table.get(key) {
-            let value = T::read(&setting_text(key, T::FORM, node)?);
-            return value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc));
+    /// A setting that belongs to no part.
+    pub(crate) fn value<T: Setting>(
+        &self,
+        key: &'static str,
+        default: impl FnOnce() -> T,
+    ) -> Result<T, Problem> {
+        let Some(node) = self.table.get(key) else {
+            return Ok(default());
+        };
+        let value = T::read(&setting_text(key, T::FORM, node)?);
+        value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc))
+    }
+
+    /// Value of a free-text key.
+    pub(crate) fn text(&self, key: &str) -> Result<Option<String>, Problem> {
+        match self.get(key).map(|node| (&node.value, node)) {
+            None => Ok(None),
+            Some((Value::Text(text), _)) => Ok(Some(text.clone())),
+            Some((_, node)) => {
+                let message = format!("`{key}` is {}, and should be text", node.noun());
+                Err(Problem::new(message).at(&node.loc))
+            }
         }
-        let keys = self.section.own_keys(&self.locs.kind);
-        let default = keys.iter().find(|known| known.name == key).and_then(default_text);
-        let default = default.unwrap_or_default();
-        let value = T::read(&default);
-        value.map_err(|error| unreadable(key, &error.to_string()).at(&self.locs.whole))
     }
 
     /// A table below this one; an absent table gets the location of this one.
@@ -329,11 +362,6 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-/// Default of a key as the text of a setting.
-fn default_text(key: &Key) -> Option<String> {
-    key.default.as_ref().map(|toml| toml.trim_matches('"').to_owned())
 }
 
 /// A value as the text of a setting of this form.

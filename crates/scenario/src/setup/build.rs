@@ -2,23 +2,24 @@
 
 use std::collections::BTreeSet;
 
+use tidegate_dataplane::mark;
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
-use tidegate_sim::setup::{self, HostDelay, HostReceive, Ports, Setup, Stack, Stop};
+use tidegate_sim::setup::{self, Ports, Setup, Stop};
 use tidegate_sim::trace::flow::FlowTrace;
 use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
-use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
-use tidegate_units::{ConfigError, Rate, Ratio, Settings, Time};
+use tidegate_units::{ConfigError, Rate, Ratio, Time};
 
 use super::outline::Outline;
 use super::select;
-use crate::settings::describe::{Dcqcn, Described, Marking, Switch, Tcp, Transport};
+use crate::sections::root::Described;
+use crate::sections::switch::{Marking, Node};
+use crate::sections::traffic::{Follows, Traffic};
+use crate::sections::transport::{Stack, Tcp};
 use crate::settings::limits::Limits;
-use crate::settings::reader::Locations;
-use crate::settings::traffic::{Follows, Traffic};
+use crate::settings::reader::{Located, Locations};
 use crate::text::problem::Problem;
 
 /// A run that is ready to start.
@@ -65,8 +66,8 @@ impl Described {
         self.check_ports(&network, seed, limits)?;
         let line = host_rates(&network).into_iter().next();
         let line = line.unwrap_or(Rate::from_gbps(1));
-        let transports = self.transports.iter();
-        let transports = transports.map(|transport| build_transport(transport, line));
+        let transports = self.stacks();
+        let transports = transports.map(|(stack, locs)| build_transport(stack, locs, line));
         let transports = transports.collect::<Result<Vec<_>, _>>()?;
 
         let traffic = self.sources(&network, limits)?;
@@ -76,27 +77,28 @@ impl Described {
         let plan = plan.map_err(|error| self.source_problem(&error))?;
         self.check_count(&plan, limits)?;
         let probes = traffic.probes(network.hosts()).map_err(|error| {
-            let locs = self.probes.get(error.number as usize).map(|probe| &probe.locs);
-            problem(&error.cause, locs.unwrap_or(&self.root))
+            let locs = self.probe.0.get(error.number as usize).map(|probe| &probe.locs);
+            problem(&error.cause, locs.unwrap_or(&self.locs))
         })?;
         if plan.is_empty() && probes.is_empty() {
             return Err(Problem::new("the scenario sends nothing")
-                .at(&self.root.whole)
+                .at(&self.locs.whole)
                 .help("add a source of flows, such as [[traffic]] with kind = \"poisson\""));
         }
-        if plan.is_empty() && self.window.item.end.is_none() {
+        if plan.is_empty() && self.measure.window.end.is_none() {
             return Err(Problem::new("probes alone do not end a run")
-                .at(self.window.locs.of("end"))
+                .at(self.measure.locs.of("end"))
                 .help("set a time: [measure] with end = \"10ms\""));
         }
         let flows: Vec<Flow> = plan.iter().map(|planned| planned.flow).collect();
-        let window = self.window.item.clone();
+        let window = self.measure.window.clone();
         if !flows.is_empty() {
             let checked = window.check(&flows);
-            checked.map_err(|error| self.window.locs.problem(&error))?;
+            checked.map_err(|error| self.measure.locs.problem(&error))?;
         }
-        let receive = self.host_receive.item.check();
-        receive.map_err(|error| self.host_receive.locs.problem(&error))?;
+        let shared = &self.transport.shared;
+        let receive = shared.host_receive.check();
+        receive.map_err(|error| shared.host_receive.locs.problem(&error))?;
         let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
         let ports = port_names(&network);
         let think_times = plan.iter().zip(0..).filter_map(|(planned, number)| {
@@ -108,35 +110,36 @@ impl Described {
             paths,
             think_times: think_times.collect(),
             probes,
-            switch: ports_of(&self.switch),
-            flow_control: (self.flow_control.as_ref()).map(|located| located.item.clone()),
+            switch: self.switch.node().ports(),
+            flow_control: (self.switch.flow_control.0.as_ref()).map(|table| table.item.clone()),
             custom: None,
-            nic: self.nic.as_ref().map(ports_of),
+            nic: self.nic.0.as_ref().map(|nic| nic.node().ports()),
             transports,
-            accounting: self.accounting,
-            opening: self.opening,
-            tagging: self.tagging.as_ref().map(|tagging| tagging.item.clone()),
-            host_delay: HostDelay::clone(&self.host_delay.item),
-            host_receive: HostReceive::clone(&self.host_receive.item),
-            ecmp: self.ecmp,
+            accounting: shared.accounting.0,
+            opening: shared.opening,
+            tagging: shared.tagging.0.as_ref().map(|tagging| tagging.item.clone()),
+            host_delay: shared.host_delay.item.clone(),
+            host_receive: shared.host_receive.item.clone(),
+            ecmp: self.switch.ecmp,
             observe: tidegate_sim::observe::Observe::default(),
             stop: self.stop(&window),
             seed,
-            threads: self.threads,
+            threads: self.threads.count(),
             network,
         };
-        setup.observe = select::observe(&self.observe, &setup, &ports, self.convention, limits)?;
+        setup.observe =
+            select::observe(&self.observe, &setup, &ports, self.measure.convention, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
-        if let Some(flow) = self.observe.trace {
+        if let Some(flow) = self.observe.trace.0 {
             let traced = FlowTrace::new(&setup, flow);
             traced.map_err(|error| self.observe.locs.problem(&error))?;
         }
         let built = Built {
             setup,
-            trace: self.observe.trace,
+            trace: self.observe.trace.0,
             plan,
             names,
-            convention: self.convention,
+            convention: self.measure.convention,
             window,
             ports,
         };
@@ -147,8 +150,8 @@ impl Described {
     fn link_warnings(&self, network: &Network) -> Vec<String> {
         let rates = host_rates(network);
         let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
-        let each = (0..).zip(&self.traffic).filter_map(|(number, traffic): (u32, _)| {
-            let Source::Poisson(config) = &traffic.source.item else {
+        let each = (0..).zip(&self.traffic.0).filter_map(|(number, traffic): (u32, _)| {
+            let Source::Poisson(config) = &traffic.source else {
                 return None;
             };
             (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
@@ -171,7 +174,7 @@ impl Described {
         Stop {
             at: window.end.map_or(Time::MAX, |end| Time::ZERO + end),
             finished: finished.map(|finishes| u32::try_from(finishes).unwrap_or(u32::MAX)),
-            stalled: self.stalled,
+            stalled: self.measure.stalled,
         }
     }
 
@@ -191,9 +194,9 @@ impl Described {
             ports: degrees.iter().copied().map(u64::from).sum(),
             seed,
         };
-        check_node(&self.switch, &set(of_switches, switches), limits)?;
-        match &self.nic {
-            Some(nic) => check_node(nic, &set(of_hosts, hosts), limits),
+        check_node(&self.switch.node(), &set(of_switches, switches), limits)?;
+        match &self.nic.0 {
+            Some(nic) => check_node(&nic.node(), &set(of_hosts, hosts), limits),
             None => Ok(()),
         }
     }
@@ -201,12 +204,12 @@ impl Described {
     /// Sources, completed from the topology.
     fn sources(&self, network: &Network, limits: &Limits) -> Result<workload::Traffic, Problem> {
         let mut sources = Vec::new();
-        for traffic in &self.traffic {
+        for traffic in &self.traffic.0 {
             let mut source = traffic.source.clone();
             if let Some(text) = &traffic.list {
-                source.item = Source::List(List::clone(&text.list));
+                source = Source::List(List::clone(&text.list));
             }
-            if let Source::Poisson(config) = &mut source.item {
+            if let Source::Poisson(config) = &mut source {
                 if traffic.link == Follows::Topology {
                     config.link = common_rate(network, traffic)?;
                 }
@@ -218,22 +221,22 @@ impl Described {
                     config.oversubscription = match common_oversubscription(network) {
                         Some(ratio) => ratio,
                         None if reads => {
-                            let message = "the leaves of this topology have different oversubscription \
-                                    ratios";
+                            let message = "the leaves of this topology have different \
+                                           oversubscription ratios";
                             return Err(Problem::new(message)
-                                .at(traffic.source.locs.of("oversubscription"))
+                                .at(traffic.locs.of("oversubscription"))
                                 .help("set the ratio, such as oversubscription = \"2\""));
                         }
                         None => Ratio::ONE,
                     };
                 }
             }
-            limits.check_source(&mut source, network.hosts())?;
-            sources.push(source.item);
+            limits.check_source(&mut source, &traffic.locs, network.hosts())?;
+            sources.push(source);
         }
         Ok(workload::Traffic {
             sources,
-            probes: self.probes.iter().map(|probe| probe.item.clone()).collect(),
+            probes: self.probe.0.iter().map(|probe| probe.item.clone()).collect(),
         })
     }
 
@@ -242,12 +245,12 @@ impl Described {
             return Ok(());
         }
         // Blames the source with the most flows.
-        let mut counts = vec![0_u64; self.traffic.len()];
+        let mut counts = vec![0_u64; self.traffic.0.len()];
         for planned in plan {
             counts[planned.source as usize] += 1;
         }
         let most = (0..counts.len()).max_by_key(|&source| counts[source]).unwrap_or(0);
-        let locs = &self.traffic[most].source.locs;
+        let locs = &self.traffic.0[most].locs;
         let field = if locs.names("until") { "until" } else { "flows" };
         Err(limits.too_many_flows(plan.len() as u64).at(locs.of(field)))
     }
@@ -271,7 +274,7 @@ impl Described {
         let paths: Vec<Option<u32>> =
             plan.iter().map(|planned| entry(planned).and_then(|entry| entry.path)).collect();
         let loc = |planned: &Planned| {
-            let locs = &self.traffic[planned.source as usize].source.locs;
+            let locs = &self.traffic.0[planned.source as usize].locs;
             locs.of(if locs.names("file") { "file" } else { "flows" })
         };
         for planned in plan {
@@ -312,15 +315,15 @@ impl Described {
     }
 
     fn source_problem(&self, error: &workload::Error) -> Problem {
-        let locs = self.traffic.get(error.number as usize).map(|traffic| &traffic.source.locs);
-        problem(&error.cause, locs.unwrap_or(&self.root))
+        let locs = self.traffic.0.get(error.number as usize).map(|traffic| &traffic.locs);
+        problem(&error.cause, locs.unwrap_or(&self.locs))
     }
 
     /// Checks that hosts can be paused and send no pauses themselves.
     fn pause_problem(&self) -> Problem {
-        match &self.nic {
+        match &self.nic.0 {
             None => Problem::new("lossless switches need hosts that they can pause")
-                .at(match &self.flow_control {
+                .at(match &self.switch.flow_control.0 {
                     Some(flow_control) => flow_control.locs.of("kind"),
                     None => self.switch.buffer.locs.of("kind"),
                 })
@@ -333,11 +336,11 @@ impl Described {
 
     /// Problem of a port setting that does not work with the flow control.
     fn part_problem(&self, field: &str, value: &str, allowed: &str) -> Option<Problem> {
-        let flow_control = self.flow_control.as_ref()?;
+        let flow_control = self.switch.flow_control.0.as_ref()?;
         let (node, part) = field.split_once('.')?;
         let ports = match node {
-            "switch" => &self.switch,
-            _ => self.nic.as_ref()?,
+            "switch" => self.switch.node(),
+            _ => self.nic.0.as_ref()?.node(),
         };
         let loc = match part {
             "buffer" => ports.buffer.locs.of("kind"),
@@ -352,20 +355,20 @@ impl Described {
     /// Error of a check of the whole setup, located at its section.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
         let ConfigError::OutOfRange { field, value, allowed } = error else {
-            return self.root.problem(error);
+            return self.locs.problem(error);
         };
         if let Some(problem) = self.part_problem(field, value, allowed) {
             return problem;
         }
         match *field {
-            "mss" | "accounting" => transport_locs(&self.transports[0]).problem(error),
-            "ids_per_queue" => (self.flow_control.as_ref())
-                .map_or(&self.root, |located| &located.locs)
+            "mss" | "accounting" => self.transport.locs.problem(error),
+            "ids_per_queue" => (self.switch.flow_control.0.as_ref())
+                .map_or(&self.locs, |table| &table.locs)
                 .problem(error),
             "nic" => self.pause_problem(),
-            "stalled" | "stop" => self.window.locs.problem(error),
+            "stalled" | "stop" => self.measure.locs.problem(error),
             field if field.starts_with("observe.") => self.observe.locs.problem(error),
-            _ => self.root.problem(error),
+            _ => self.locs.problem(error),
         }
     }
 }
@@ -393,12 +396,12 @@ fn host_rates(network: &Network) -> BTreeSet<Rate> {
 }
 
 /// Common rate of the host links, if there is one.
-fn common_rate(network: &Network, traffic: &Traffic) -> Result<Rate, Problem> {
+fn common_rate(network: &Network, traffic: &Located<Traffic>) -> Result<Rate, Problem> {
     let rates = host_rates(network);
     match (rates.first(), rates.len()) {
         (Some(&rate), 1) => Ok(rate),
         _ => Err(Problem::new("the host links have different rates")
-            .at(traffic.source.locs.of("link"))
+            .at(traffic.locs.of("link"))
             .help("set the rate that the load refers to, such as link = \"10Gbps\"")),
     }
 }
@@ -435,31 +438,15 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a.max(1)
 }
 
-/// Settings of a node's ports.
-pub(crate) fn ports_of(switch: &Switch) -> Ports {
-    Ports {
-        marking: marking_config(&switch.marking),
-        scheduling: switch.scheduler.item.clone(),
-        buffer: buffer_config(switch),
-        non_ect: switch.non_ect,
-    }
-}
-
-fn marking_config(marking: &Marking) -> mark::Config {
-    match marking {
-        Marking::One(config) => config.item.clone(),
-        Marking::Or(pair) => {
-            mark::Config::Or(Box::new((marking_config(&pair.0), marking_config(&pair.1))))
+impl Node<'_> {
+    /// The same for the simulator.
+    pub(crate) fn ports(&self) -> Ports {
+        Ports {
+            marking: self.marking.config(),
+            scheduling: self.scheduler.item.clone(),
+            buffer: self.buffer.config(),
+            non_ect: self.non_ect,
         }
-    }
-}
-
-fn buffer_config(switch: &Switch) -> buffer::Config {
-    match (&switch.buffer.item, &switch.egress) {
-        (buffer::Config::Pfc(pfc), Some(egress)) => {
-            buffer::Config::PfcOver(Box::new((pfc.clone(), egress.item.clone())))
-        }
-        (config, _) => config.clone(),
     }
 }
 
@@ -475,8 +462,8 @@ pub(crate) struct PortSet {
 }
 
 /// Refuses settings that cannot be built at these ports.
-pub(crate) fn check_node(switch: &Switch, set: &PortSet, limits: &Limits) -> Result<(), Problem> {
-    let scheduler = &switch.scheduler;
+pub(crate) fn check_node(node: &Node<'_>, set: &PortSet, limits: &Limits) -> Result<(), Problem> {
+    let scheduler = node.scheduler;
     let built = scheduler.item.build();
     let built = built.map_err(|error| scheduler.locs.problem(&error))?;
     let queues = built.queues();
@@ -491,34 +478,34 @@ pub(crate) fn check_node(switch: &Switch, set: &PortSet, limits: &Limits) -> Res
             seed: set.seed,
             stream: 0,
         };
-        check_marking(&switch.marking, &port, set.ports, limits)?;
+        check_marking(node.marking, &port, set.ports, limits)?;
     }
     for &degree in &set.degrees {
         let Ok(ports) = u16::try_from(degree.max(1)) else {
             let message = format!("a switch has {degree} ports, more than the maximum of 65535");
-            return Err(Problem::new(message).at(&switch.locs.whole));
+            return Err(Problem::new(message).at(node.whole));
         };
-        if let Some(egress) = &switch.egress {
-            let made = egress.item.build(ports, queues);
+        if let Some(egress) = &node.buffer.egress {
+            let made = egress.item.0.build(ports, queues);
             made.map_err(|error| egress.locs.problem(&error))?;
         }
-        let made = buffer_config(switch).build(ports, queues);
-        made.map_err(|error| switch.buffer.locs.problem(&error))?;
+        let made = node.buffer.config().build(ports, queues);
+        made.map_err(|error| node.buffer.locs.problem(&error))?;
     }
     Ok(())
 }
 
 fn check_marking(
-    marking: &Marking,
+    marking: &Located<Marking>,
     port: &mark::PortInfo<'_>,
     ports: u64,
     limits: &Limits,
 ) -> Result<(), Problem> {
-    match marking {
+    match &marking.item {
         Marking::One(config) => {
-            limits.check_tables(config, port.queues, ports)?;
-            let made = config.item.build(port);
-            made.map(|_| ()).map_err(|error| config.locs.problem(&error))
+            limits.check_tables(config, &marking.locs, port.queues, ports)?;
+            let made = config.build(port);
+            made.map(|_| ()).map_err(|error| marking.locs.problem(&error))
         }
         Marking::Or(pair) => {
             check_marking(&pair.0, port, ports, limits)?;
@@ -527,49 +514,46 @@ fn check_marking(
     }
 }
 
-fn transport_locs(transport: &Transport) -> &Locations {
-    match transport {
-        Transport::Dcqcn(dcqcn) => &dcqcn.locs,
-        Transport::Tcp(tcp) => &tcp.config.locs,
+impl Described {
+    /// All transports with their locations, the first one first.
+    fn stacks(&self) -> impl Iterator<Item = (&Stack, &Locations)> {
+        let groups = self.transport.shared.group.0.iter();
+        let first = (&self.transport.stack, &self.transport.locs);
+        [first].into_iter().chain(groups.map(|group| (&group.item, &group.locs)))
     }
 }
 
-fn build_transport(transport: &Transport, line: Rate) -> Result<setup::Transport, Problem> {
-    Ok(match transport {
-        Transport::Dcqcn(dcqcn) => {
-            let config = dcqcn_config(dcqcn, line);
-            config.check(line).map_err(|error| dcqcn.locs.problem(&error))?;
+fn build_transport(
+    stack: &Stack,
+    locs: &Locations,
+    line: Rate,
+) -> Result<setup::Transport, Problem> {
+    Ok(match stack {
+        Stack::Dcqcn(dcqcn) => {
+            let config = dcqcn.config(line);
+            config.check(line).map_err(|error| locs.problem(&error))?;
             setup::Transport::Dcqcn(Box::new(config))
         }
-        Transport::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp)?)),
+        Stack::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp, locs)?)),
     })
 }
 
-/// Settings of DCQCN on links of this rate.
-pub(crate) fn dcqcn_config(dcqcn: &Dcqcn, line: Rate) -> dcqcn::Config {
-    let mut config = dcqcn.profile.config(line);
-    for (field, text) in &dcqcn.sets {
-        Settings::set(&mut config, field, text).expect("the text was read before");
-    }
-    config
-}
-
-fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
-    let source = Stack { config: tcp.config.item.clone(), cc: tcp.cc.config.item.clone() };
-    check_stack(&source, &tcp.config.locs, &tcp.cc.config.locs)?;
+fn build_tcp(tcp: &Tcp, locs: &Locations) -> Result<setup::Tcp, Problem> {
+    let source = setup::Stack { config: tcp.config.clone(), cc: tcp.cc.config.item.clone() };
+    check_stack(&source, locs, &tcp.cc.config.locs)?;
     let sink = match &tcp.receiver {
         None => source.clone(),
         Some(receiver) => {
             let cc = &receiver.cc.as_ref().unwrap_or(&tcp.cc).config;
-            let stack = Stack { config: receiver.config.item.clone(), cc: cc.item.clone() };
-            check_stack(&stack, &receiver.config.locs, &cc.locs)?;
+            let stack = setup::Stack { config: receiver.config.clone(), cc: cc.item.clone() };
+            check_stack(&stack, &receiver.locs, &cc.locs)?;
             stack
         }
     };
     Ok(setup::Tcp { source, sink })
 }
 
-fn check_stack(stack: &Stack, config: &Locations, cc: &Locations) -> Result<(), Problem> {
+fn check_stack(stack: &setup::Stack, config: &Locations, cc: &Locations) -> Result<(), Problem> {
     stack.config.check().map_err(|error| config.problem(&error))?;
     let made = Endpoint::established(&stack.config, &stack.cc, Seq(0), Seq(0));
     made.map(|_| ()).map_err(|error| cc.problem(&error))

@@ -7,10 +7,12 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_sim::observe::{Convention, Observe, PortFlows, Sampling, Which, Window};
 use tidegate_sim::setup::Ports;
 use tidegate_sim::{LinkId, Setup};
-use tidegate_units::{QueueId, Span};
+use tidegate_units::{QueueId, Span, Time};
 
-use crate::settings::describe::{self, Selection};
+use crate::layout::declare::Selection;
+use crate::sections::observe;
 use crate::settings::limits::Limits;
+use crate::settings::reader::Located;
 use crate::setup::build::Built;
 use crate::text::problem::{Location, Problem, Source, nearest};
 
@@ -60,14 +62,14 @@ impl Built {
 
 /// Observations of the setup.
 pub(crate) fn observe(
-    asked: &describe::Observe,
+    asked: &Located<observe::Observe>,
     setup: &Setup,
     names: &[String],
     convention: Convention,
     limits: &Limits,
 ) -> Result<Observe, Problem> {
     let finder = Finder { setup, names };
-    let ports = finder.links(&asked.ports, Kind::Ports)?;
+    let ports = finder.links(&asked.ports.0, Kind::Ports)?;
     let watched = match &ports {
         Which::All => names.len() as u64,
         Which::None => 0,
@@ -84,18 +86,19 @@ pub(crate) fn observe(
             .help("name some ports, such as \"leaf0>host*\""));
     }
     Ok(Observe {
-        window: Window { from: asked.from, to: asked.to },
+        window: Window {
+            from: Time::ZERO + asked.window.from,
+            to: asked.window.to.map_or(Time::MAX, |to| Time::ZERO + to),
+        },
         ports,
-        links: finder.links(&asked.links, Kind::Links)?,
-        flows: finder.flows(&asked.flows)?,
-        port_flows: match &asked.port_flows {
-            None => None,
-            Some(flows) => Some(port_flows(flows, &finder, convention)?),
-        },
-        series: match &asked.series {
-            None => None,
-            Some(series) => Some(sampling(series, &finder, limits)?),
-        },
+        links: finder.links(&asked.links.0, Kind::Links)?,
+        flows: finder.flows(&asked.flows.0)?,
+        port_flows: (asked.port_flows.0.as_ref())
+            .map(|flows| port_flows(flows, &finder, convention))
+            .transpose()?,
+        series: (asked.series.0.as_ref())
+            .map(|series| sampling(series, &finder, limits))
+            .transpose()?,
         journal: None,
         host_waits: setup.nic.is_none(),
         storm: asked.storm,
@@ -103,7 +106,7 @@ pub(crate) fn observe(
 }
 
 fn port_flows(
-    flows: &describe::PortFlows,
+    flows: &Located<observe::PortFlows>,
     finder: &Finder<'_>,
     convention: Convention,
 ) -> Result<PortFlows, Problem> {
@@ -111,7 +114,7 @@ fn port_flows(
         let problem = Problem::new("`ideal` is zero").at(flows.locs.of("ideal"));
         return Err(problem.help("set a time above zero, such as a round trip, or `none`"));
     }
-    let ports = finder.links(&flows.ports, Kind::Ports)?;
+    let ports = finder.links(&flows.ports.0, Kind::Ports)?;
     if ports == Which::None {
         return Err(Problem::new("`port_flows` names no port")
             .at(&flows.locs.whole)
@@ -121,7 +124,7 @@ fn port_flows(
 }
 
 fn sampling(
-    series: &describe::Series,
+    series: &Located<observe::Series>,
     finder: &Finder<'_>,
     limits: &Limits,
 ) -> Result<Sampling, Problem> {
@@ -133,13 +136,13 @@ fn sampling(
         let problem = Problem::new(format!("`limit` is {}", series.limit));
         return Err(problem.at(series.locs.of("limit")).help("at least 2 samples"));
     }
-    let queues = finder.queues(&series.queues)?;
-    let links = match finder.links(&series.links, Kind::Links)? {
+    let queues = finder.queues(&series.queues.0)?;
+    let links = match finder.links(&series.links.0, Kind::Links)? {
         Which::All => (0..finder.names.len() as u32).map(LinkId).collect(),
         Which::None => Vec::new(),
         Which::Only(links) => links,
     };
-    let flows = match finder.flows(&series.flows)? {
+    let flows = match finder.flows(&series.flows.0)? {
         Which::All => (0..finder.setup.flows.len() as u32).collect(),
         Which::None => Vec::new(),
         Which::Only(flows) => flows,

@@ -1,7 +1,7 @@
 //! Sweeps: the axes of a scenario, and the points of their cross product.
 
 use super::{range, undo};
-use crate::layout::Section;
+use crate::sections::ROOT;
 use crate::settings::limits::Limits;
 use crate::settings::reader::suggest;
 use crate::text::document::{Entry, Node, Step, Table, Value, steps};
@@ -134,7 +134,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     }
     let path = steps(key, &entry.loc.source, entry.loc.span.clone())?;
     let first = path[0].name.as_str();
-    let keys = Section::Root.own_keys("");
+    let keys = (ROOT.own_keys)("");
     let known: Vec<&str> =
         keys.iter().map(|key| key.name).filter(|name| !FIXED.contains(name)).collect();
     let is_table = |node: &Node| matches!(node.value, Value::Table(_));

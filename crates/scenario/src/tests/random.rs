@@ -45,24 +45,32 @@ fn company(key: &str, kind: &str) -> Vec<String> {
     more.iter().map(ToString::to_string).collect()
 }
 
+/// Section of the table at a path.
+fn section(path: &str) -> &'static Section {
+    let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+    Section::at(&path).unwrap().0
+}
+
 #[test]
 fn every_kind_and_profile_is_read_made_and_resolved() {
     let tables = [
-        ("topology", Section::Topology),
-        ("switch.marking", Section::Marking),
-        ("switch.scheduler", Section::Scheduler),
-        ("switch.buffer", Section::Buffer),
-        ("switch.flow_control", Section::FlowControl),
-        ("transport", Section::Transport),
-        ("transport.cc", Section::CongestionControl),
-        ("traffic.0", Section::Traffic),
+        "topology",
+        "switch.marking",
+        "switch.scheduler",
+        "switch.buffer",
+        "switch.flow_control",
+        "transport",
+        "transport.cc",
+        "traffic.0",
     ];
     let mut count = 0;
-    for (key, section) in tables {
+    for key in tables {
+        let section = section(key);
         for kind in section.kinds().unwrap() {
             let mut overrides = vec![format!("{key}.kind={kind}")];
             overrides.extend(company(key, kind));
-            let profiles = section.profiles(kind).unwrap_or(&["none"]);
+            let profiles =
+                (section.profiles)(kind).map_or(&["none"][..], |profiles| profiles.names);
             for profile in profiles {
                 let mut overrides = overrides.clone();
                 if *profile != "none" {
@@ -111,32 +119,33 @@ fn some_value(rng: &mut Rng, form: Form) -> String {
 #[test]
 fn random_settings_resolve_to_the_same_runs_or_are_refused() {
     let tables = [
-        ("topology", Section::Topology),
-        ("switch.marking", Section::Marking),
-        ("switch.scheduler", Section::Scheduler),
-        ("switch.buffer", Section::Buffer),
-        ("transport", Section::Transport),
-        ("transport.receiver", Section::Receiver),
-        ("transport.cc", Section::CongestionControl),
-        ("transport.tagging", Section::Tagging),
-        ("transport.host_delay", Section::HostDelay),
-        ("transport.host_receive", Section::HostReceive),
-        ("traffic.0", Section::Traffic),
-        ("measure", Section::Measure),
+        "topology",
+        "switch.marking",
+        "switch.scheduler",
+        "switch.buffer",
+        "transport",
+        "transport.receiver",
+        "transport.cc",
+        "transport.tagging",
+        "transport.host_delay",
+        "transport.host_receive",
+        "traffic.0",
+        "measure",
     ];
     let (mut read, mut refused) = (0, 0);
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 5);
         let mut overrides = Vec::new();
         for _ in 0..=below(&mut rng, 2) {
-            let (key, section) = tables[below(&mut rng, tables.len())];
+            let key = tables[below(&mut rng, tables.len())];
+            let section = section(key);
             let kinds = section.kinds().unwrap_or_else(|| vec![""]);
             let kind = kinds[below(&mut rng, kinds.len())];
             if !kind.is_empty() {
                 overrides.push(format!("{key}.kind={kind}"));
                 overrides.extend(company(key, kind));
             }
-            let Some(part) = section.part(kind, None) else {
+            let Some(part) = (section.part)(kind, section.default_profile(kind)) else {
                 continue;
             };
             for _ in 0..below(&mut rng, 4) {

@@ -4,12 +4,13 @@ use serde_json::{Map, Value, json};
 use tidegate_units::{Choice, Form};
 
 use super::{Key, Section, Shape, tidy};
+use crate::sections::ROOT;
 use crate::text::document::before;
 
 /// The schema, of draft 2020-12, as JSON text.
 pub fn schema() -> String {
     let mut definitions = Definitions::default();
-    let mut root = definitions.table(Section::Root, "");
+    let mut root = definitions.table(ROOT, "");
     root.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("title".into(), json!("Tidegate scenario"));
     let properties = root.get_mut("properties").and_then(Value::as_object_mut);
@@ -35,7 +36,7 @@ struct Definitions {
 
 impl Definitions {
     /// A reference to the schema of a section, which is added on first use.
-    fn reference(&mut self, section: Section) -> Value {
+    fn reference(&mut self, section: &Section) -> Value {
         let name = section.name();
         if !self.found.contains_key(name) {
             // Reserves the name first, since a section may refer to itself.
@@ -46,16 +47,16 @@ impl Definitions {
         json!({ "$ref": format!("#/$defs/{name}") })
     }
 
-    fn section(&mut self, section: Section) -> Value {
+    fn section(&mut self, section: &Section) -> Value {
         let Some(kinds) = section.kinds() else {
             return Value::Object(self.table(section, ""));
         };
-        let base = |kind: &&str| section.same_keys_as(kind).is_none();
+        let base = |kind: &&str| (section.same_keys_as)(kind).is_none();
         let of_kind = |kind: &str| {
             let mut table = self.table(section, kind);
             // Kinds with the same keys share one entry; their defaults are in the reference.
-            let same = kinds.iter().filter(|other| section.same_keys_as(other) == Some(kind));
-            let word = |kind: &str| match section.kind_doc(kind) {
+            let same = kinds.iter().filter(|other| (section.same_keys_as)(other) == Some(kind));
+            let word = |kind: &str| match (section.kind_doc)(kind, section.about(kind)) {
                 Some(doc) => json!({ "const": kind, "description": doc }),
                 None => json!({ "const": kind }),
             };
@@ -64,7 +65,7 @@ impl Definitions {
             if let Some(properties) = properties {
                 properties.insert("kind".into(), json!({ "oneOf": words }));
             }
-            if section.default_kind() != Some(kind) {
+            if section.default_kind != Some(kind) {
                 table.insert("required".into(), json!(["kind"]));
             }
             table.insert("title".into(), json!(kind));
@@ -74,7 +75,7 @@ impl Definitions {
         json!({ "type": "object", "oneOf": tables })
     }
 
-    fn table(&mut self, section: Section, kind: &str) -> Map<String, Value> {
+    fn table(&mut self, section: &Section, kind: &str) -> Map<String, Value> {
         let mut properties = Map::new();
         for key in section.keys(kind) {
             let schema = self.key(&key);

@@ -1,0 +1,11 @@
+//! `[[probe]]`.
+
+use tidegate_sim::workload::probe;
+
+use crate::layout::declare::section;
+
+section! {
+    "[[probe]]",
+    /// Pings between hosts, which measure round-trip times.
+    settings probe::Config
+}

@@ -1,0 +1,11 @@
+//! `[topology]`.
+
+use tidegate_sim::topology;
+
+use crate::layout::declare::section;
+
+section! {
+    "[topology]",
+    /// Hosts, switches and links. [More on topologies](../topologies.md).
+    catalogue topology::Config = "leaf-spine"
+}
