@@ -29,7 +29,7 @@ fn names() -> String {
     table(&mut out, "Schedulers", &of::<sched::Config>());
     table(&mut out, "Buffers", &of::<buffer::Config>());
     table(&mut out, "Flow control", &of::<flow_control::Config>());
-    let transports = of::<window::Config>().into_iter();
+    let transports = of::<cc::Config>().into_iter();
     let others = [dcqcn::Config::ABOUT, pias::Config::ABOUT];
     table(&mut out, "Transports", &transports.chain(others).collect::<Vec<_>>());
     table(&mut out, "Topologies", &of::<topology::Config>());
