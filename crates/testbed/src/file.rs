@@ -126,7 +126,7 @@ mod tests {
                 "marking = { kind = \"diff-ecn\" }\nscheduler = { kind = \"dwrr\", quanta = [1, 1] }",
                 "`scheduler` is dwrr, which does not work with `diff-ecn`",
                 (2, 20),
-                "allowed: one that serves a queue strictly first",
+                "allowed: a scheduler that serves one queue strictly first",
             ),
             ("sead = 1", "unknown key `sead`", (2, 1), "did you mean `seed`?"),
             ("dscp = { queues = \"x\" }", "`queues`: `x` cannot be read", (2, 19), "accepted: "),

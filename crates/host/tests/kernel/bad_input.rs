@@ -36,7 +36,7 @@ pub(crate) fn a_bad_name_or_parameter_is_one_sentence_and_exit_2() {
         ),
         (
             vec!["load", "tg_dctcp", "--set", "gain"],
-            "--set gain: it should be KEY=VALUE\n".to_owned(),
+            "--set gain: write KEY=VALUE\n".to_owned(),
         ),
         (
             vec!["load", "tg_dctcp", "--set", "colour=blue"],
@@ -124,8 +124,8 @@ pub(crate) fn without_a_bpf_file_system_the_mount_is_named() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate-host"));
     command.args(["load", "tg_dctcp", "--pins", "/proc/tidegate"]);
     let error = refused(command);
-    let expected = "error: /proc/tidegate is not in a BPF file system, where loaded algorithms stay\n\
-                    hint: mount -t bpf bpf /sys/fs/bpf, or --foreground\n";
+    let expected = "error: /proc/tidegate is not in a BPF file system, which keeps loaded \
+                    algorithms\nhint: mount -t bpf bpf /sys/fs/bpf, or --foreground\n";
     assert_eq!(error, expected);
     check_nothing_is_left();
 }

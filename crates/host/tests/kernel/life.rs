@@ -105,8 +105,8 @@ pub(crate) fn in_the_foreground_it_goes_with_the_process() {
     let holder = status("tg_odctcp_rcv").unwrap()["holder"].clone();
     assert_eq!(holder["processes"][0], child.id());
     let error = refused(super::program::command(&["unload", "tg_odctcp_rcv"]));
-    let expected = format!("error: tg_odctcp_rcv is loaded by process {}, and goes", child.id());
-    assert!(error.starts_with(&expected), "{error}");
+    let holder = format!("tg_odctcp_rcv is loaded by process {}", child.id());
+    assert_eq!(error, format!("error: {holder}, and is removed when that ends\n"));
     tidegate_live::ask_to_end(child.id()).unwrap();
     assert!(child.wait().unwrap().success());
     check_nothing_is_left(&before);
@@ -376,7 +376,7 @@ pub(crate) fn watch_shows_connections_as_json_and_for_prometheus() {
     let arguments = ["--json", "--every", "100ms", "--listen", "127.0.0.1:9756"];
     let watching = Watching::start(&arguments);
     let error = refused(command(&["watch"]));
-    assert!(error.starts_with("error: another `tidegate host watch` runs"), "{error}");
+    assert!(error.starts_with("error: another `tidegate host watch` is running"), "{error}");
     let mut page = String::new();
     bed.run(&Bed::config("100Mbps", 10, 500), || {
         // A connection that has ended is on the page for a moment only.

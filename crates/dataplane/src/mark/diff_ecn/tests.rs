@@ -511,8 +511,8 @@ fn a_scheduler_that_would_reorder_a_flow_is_refused_by_name() {
     for (scheduler, settings) in refused {
         let error = order_of_a_flow(scheduler, settings).unwrap_err().to_string();
         let expected = alloc::format!(
-            "scheduler = {scheduler} is out of range; allowed: one that serves a queue strictly \
-             first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp"
+            "scheduler = {scheduler} is out of range; allowed: a scheduler that serves one queue \
+             strictly first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp"
         );
         assert_eq!(error, expected);
     }
