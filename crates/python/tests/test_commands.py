@@ -21,7 +21,7 @@ class Commands(unittest.TestCase):
         self.assertIn("threshold", page)
         self.assertEqual(repr(page), str(page))
         self.assertIn("## ", page._repr_markdown_())
-        with self.assertRaisesRegex(tidegate.Error, "nothing is called `tcnn`"):
+        with self.assertRaisesRegex(tidegate.Error, "unknown name `tcnn`"):
             tidegate.explain("tcnn")
 
     def test_names_are_those_that_types_know(self):
@@ -60,7 +60,7 @@ class Commands(unittest.TestCase):
             self.assertTrue((out / "index.html").exists())
         with self.assertRaisesRegex(tidegate.Error, "no figure is called"):
             tidegate.reproduce("tcn-f99")
-        with self.assertRaisesRegex(tidegate.Error, "nothing is asked for"):
+        with self.assertRaisesRegex(tidegate.Error, "no figure given"):
             tidegate.reproduce()
 
     def test_a_scenario_is_checked(self):

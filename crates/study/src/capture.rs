@@ -44,19 +44,19 @@ impl Capture {
     pub fn new(path: PathBuf, links: &str, limit: u64, run: &Experiment) -> Result<Self, Problem> {
         let built = run.build()?;
         if built.trace.is_some() {
-            let text = "a run is captured or traced, not both";
+            let text = "a run can be captured or traced, not both";
             return Err(Problem::new(text).help("leave out the capture, or the trace"));
         }
         let links = built.find_links("--at", links)?;
         if fs::symlink_metadata(&path).is_ok() {
-            let text = format!("{} exists already", path.display());
-            return Err(Problem::new(text).help("name another file, or remove this one"));
+            let text = format!("{} already exists", path.display());
+            return Err(Problem::new(text).help("choose another file, or remove this one"));
         }
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|it| !it.is_dir()) {
             let (path, folder) = (path.display(), folder.display());
-            let text = format!("cannot write the capture {path}: there is no folder {folder}");
-            return Err(Problem::new(text).help("make the folder, or name another file"));
+            let text = format!("cannot write the capture {path}: folder {folder} does not exist");
+            return Err(Problem::new(text).help("create the folder, or choose another file"));
         }
         Ok(Self { path, links, limit, taken: OnceLock::new() })
     }
@@ -76,7 +76,7 @@ impl Capture {
         let Taken { packets, full_at } = self.taken()?;
         let at = full_at?;
         Some(format!(
-            "the capture reached its limit of {packets} packets at {at}: later ones are not in {}\n  \
+            "the capture reached its limit of {packets} packets at {at}: {} lacks later ones\n  \
              help: capture fewer links, end the run earlier, or raise the limit",
             self.path.display()
         ))

@@ -21,10 +21,10 @@ pub struct Shard {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoShard {
     /// It has another form.
-    #[error("a shard is written I/N, such as 2/5 for the second of five")]
+    #[error("write a shard as I/N, such as 2/5 for the second of five")]
     Form,
     /// Its number is not among them.
-    #[error("there is no shard {number} of {count}; there are 1/{count} to {count}/{count}")]
+    #[error("no shard {number} of {count}: allowed are 1/{count} to {count}/{count}")]
     Number {
         /// Its number, from 1.
         number: u32,

@@ -165,7 +165,7 @@ impl Study {
             Some(links) if options.resume => {
                 let file = links.file.display();
                 return Err(format!(
-                    "{file} cannot be captured from runs that are finished\nhint: leave out resume"
+                    "cannot capture finished runs into {file}\nhint: leave out resume"
                 ));
             }
             Some(Links { file, at, limit }) => {
@@ -210,7 +210,7 @@ impl Study {
             }),
         };
         if let Some((id, failure)) = done.failures.first() {
-            return Err(format!("run {id} left nothing: {failure}"));
+            return Err(format!("run {id} failed: {failure}"));
         }
         if done.is_interrupted {
             return Ok(None);
@@ -366,7 +366,7 @@ impl Results {
 
 fn text_of(error: Error) -> String {
     match error {
-        Error::ClosedPipe => "nobody reads standard output".to_owned(),
+        Error::ClosedPipe => "standard output is closed".to_owned(),
         Error::Other(text) => text,
     }
 }
@@ -430,21 +430,23 @@ impl Caller {
                 code: 2,
                 printed: String::new(),
                 said: Vec::new(),
-                error: Some("stopped while another command went on".to_owned()),
+                error: Some("stopped while waiting for another command".to_owned()),
             };
         };
-        let answer = match Cli::read(words) {
-            Err(error) => Err(error.to_string()),
-            Ok(cli) => match cli.command {
-                Some(
-                    Command::Host(_)
-                    | Command::Live(_)
-                    | Command::Simulate(_)
-                    | Command::Testbed(_),
-                ) => Err("this command is for the program `tidegate` alone".to_owned()),
-                _ => crate::carry_out(&cli, words).1.map_err(text_of),
-            },
-        };
+        let answer =
+            match Cli::read(words) {
+                Err(error) => Err(error.to_string()),
+                Ok(cli) => match cli.command {
+                    Some(
+                        Command::Host(_)
+                        | Command::Live(_)
+                        | Command::Simulate(_)
+                        | Command::Testbed(_),
+                    ) => Err("this command works only in the program `tidegate`, not from Python"
+                        .to_owned()),
+                    _ => crate::carry_out(&cli, words).1.map_err(text_of),
+                },
+            };
         let Captured { printed, said } = captured().take().unwrap_or_default();
         let (code, error) = match answer {
             Ok(verdict) => (verdict.code(), None),

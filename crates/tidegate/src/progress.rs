@@ -58,7 +58,7 @@ impl ProgressBoard {
         };
         let bar = if output.width < 80 { 10 } else { 30 };
         whole.set_style(style(&format!(
-            "{{bar:{bar}}} {{percent:>3}} %  {{msg}}  {{elapsed}} gone, {{eta}} to go"
+            "{{bar:{bar}}} {{percent:>3}} %  {{msg}}  {{elapsed}} elapsed, {{eta}} left"
         )));
         whole.enable_steady_tick(TICK);
         whole.set_message(format!("0 of {runs} runs"));
@@ -162,11 +162,11 @@ fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
     let all = runs as u64 * STEPS;
     let percent = steps.saturating_mul(100) / all.max(1);
     let mut line =
-        format!("progress: {done} of {runs} runs, {percent} %, {:#} gone", HumanDuration(gone));
+        format!("progress: {done} of {runs} runs, {percent} %, {:#} elapsed", HumanDuration(gone));
     if steps > 0 {
         #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
         let left = gone.mul_f64(all.saturating_sub(steps) as f64 / steps as f64);
-        _ = write!(line, ", about {:#} to go", HumanDuration(left));
+        _ = write!(line, ", about {:#} left", HumanDuration(left));
     }
     line
 }
@@ -271,7 +271,7 @@ impl Progress for Bars<'_> {
         };
         match ending {
             Ending::Failed(failure) => {
-                self.warn(&format!("run {} left nothing: {failure}", experiment.id));
+                self.warn(&format!("run {} failed: {failure}", experiment.id));
                 self.log(&line("failed", Some(failure.to_string()), None));
             }
             Ending::Finished(record) => {
@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn a_line_has_what_is_done_and_what_is_left() {
         let gone = Duration::from_secs(30);
-        let expected = "progress: 1 of 4 runs, 37 %, 30s gone, about 50s to go";
+        let expected = "progress: 1 of 4 runs, 37 %, 30s elapsed, about 50s left";
         assert_eq!(line(1, 4, 1_500, gone), expected);
-        let expected = "progress: 0 of 4 runs, 0 %, 30s gone";
+        let expected = "progress: 0 of 4 runs, 0 %, 30s elapsed";
         assert_eq!(line(0, 4, 0, gone), expected);
     }
 }

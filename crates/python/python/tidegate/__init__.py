@@ -7,11 +7,11 @@
 
 `run` and `sweep` run scenarios and return tables that polars, pyarrow and DuckDB take without copies, and
 pandas by `pyarrow.table(result.flows).to_pandas()` or, from version 3 on, `pandas.DataFrame.from_arrow(result.flows)`.
-`reproduce` runs published figures again, `plan` answers which thresholds a network needs, `explain` says what a name means.
-`Port` is a switch's port to take apart, and `Marker` is what a marking scheme of your own is derived from.
+`reproduce` runs published figures and checks their papers' claims, `plan` calculates a network's marking thresholds, and
+`explain` describes a name. `Port` is a switch port to experiment with. Derive your own marking scheme from `Marker`.
 
-It is the code of the command line: the same scenario and seed give the same bytes. While something runs, other threads
-of Python go on, and Ctrl-C ends it.
+The package runs the same code as the command line: the same scenario and seed give the same bytes. During a run, other
+Python threads continue, and Ctrl-C stops the run.
 """
 
 import operator
@@ -46,38 +46,38 @@ __all__ = [
 
 
 class Marker:
-    """A marking scheme written in Python, for trying out an idea.
+    """Base class of marking schemes written in Python, for prototypes.
 
-    Derive a class from it and give it to `run(..., marker=Mine)` or `Port(Mine)`. One object is made for each port of the
-    switches. A method that returns true marks the packet, if it is ECN-capable; the name of a rule, such as
-    "port-length", says in addition what the mark counts for. An exception ends the run and comes out of `run`.
+    Derive a class and pass it to `run(..., marker=Mine)` or `Port(Mine)`. One object is created per switch port. A method
+    that returns true marks the packet if it is ECN-capable. Return the name of a rule instead, such as "port-length", to
+    count the mark under that rule. An exception ends the run, and `run` raises it.
 
         class Mine(tidegate.Marker):
             def on_enqueue(self, packet):
                 return packet.queue_bytes > 30_000
 
-    Each method that you write costs a packet a quarter of a microsecond, about five times what all else does in the
-    simulator. Methods that you leave out cost nothing.
+    Each method you define costs 0.25 µs per packet, about five times the rest of the simulator. Methods you leave out
+    cost nothing.
     """
 
     def __init__(self, port):
         self.port = port
 
     def on_enqueue(self, packet):
-        """Decides on a packet that arrives: after it was admitted, before it waits."""
+        """Decides on an arriving packet, after it was admitted and before it is queued."""
         return False
 
     def on_dequeue(self, packet):
-        """Decides on a packet that leaves, which waited for `packet.sojourn` seconds."""
+        """Decides on a departing packet, which waited for `packet.sojourn` seconds."""
         return False
 
     def threshold(self, queue):
-        """The marking threshold of a queue in bytes as it stands, for results; None if there is none."""
+        """Returns the current marking threshold of a queue in bytes, for results; None if there is none."""
         return None
 
 
 class Page(str):
-    """A text that shows itself as it is, and in a notebook as a page."""
+    """Text that a notebook shows as a formatted page."""
 
     markdown = ""
 
@@ -106,22 +106,22 @@ def run(
 ):
     """Runs a scenario and returns its `Result`.
 
-    scenario   the path of a file, the name of a built-in scenario or figure, a dictionary, or TOML of several lines
-    sets       changes of keys: {"switch.marking.threshold": "60us", "traffic.0.load": 0.8}
-    seeds      a seed, or several in a row: range(1, 6)
-    marker     a class derived from `Marker`, which marks in the place of the scenario's scheme
-    out        a results folder, as the command line writes it; without one, results stay in memory
-    resume     go on in a folder that is not complete
-    baseline   the label of the point that all others are compared with
-    jobs       runs at a time; one for each core if it is not said, and one with a marker
-    threads    at most so many threads for one run
-    capture    a file for the packets of the links `at`, as pcapng for Wireshark; for a single run
-    at         a link such as "leaf0>host3", or several; "all" is every link
-    capture_limit   most packets in the capture; about a gigabyte by default
-    progress   True or False for a line on standard error, or a function of (runs done, all runs, part of the work);
-               by default a line on a terminal and in a notebook
+    scenario   file path, name of a built-in scenario or figure, dictionary, or multi-line TOML text
+    sets       overrides: {"switch.marking.threshold": "60us", "traffic.0.load": 0.8}
+    seeds      one seed, or consecutive ones: range(1, 6)
+    marker     class derived from `Marker` that replaces the scenario's marking scheme
+    out        results folder, as the command line writes it; without one, results stay in memory
+    resume     resume an incomplete results folder
+    baseline   label of the point that all others are compared with
+    jobs       concurrent runs; default: one per core, or one with a marker
+    threads    maximum threads per run
+    capture    pcapng file for Wireshark with the packets of the links `at`; single runs only
+    at         link such as "leaf0>host3", or several; "all" is every link
+    capture_limit   maximum packets in the capture; default: about a gigabyte
+    progress   True or False for a line on standard error, or a function of (runs done, all runs, fraction of the work);
+               default: a line on a terminal and in a notebook
 
-    A mistake raises `Error` with the text of the command line: line, caret, and what is allowed.
+    A mistake raises `Error` with the text of the command line: line, caret and allowed values.
     """
     source, is_text = _source(scenario)
     if marker is not None and jobs is None:
@@ -145,8 +145,8 @@ def run(
 def sweep(scenario, axes, *, sets=None, **options):
     """Runs a scenario at all combinations of values: {"traffic.0.load": [0.4, 0.8], "switch.marking": ["tcn", "codel"]}.
 
-    An axis is a list of values, or a range such as {"from": "40us", "to": "80us", "step": "20us"}. What the scenario itself
-    sweeps is left out. All else is as in `run`.
+    An axis is a list of values, or a range such as {"from": "40us", "to": "80us", "step": "20us"}. The axes replace the
+    scenario's own sweep. All other arguments are the same as for `run`.
     """
     if not isinstance(axes, Mapping) or not axes:
         raise Error(f"axes is {axes!r}; allowed: a dictionary of keys and their values")
@@ -160,20 +160,20 @@ def sweep(scenario, axes, *, sets=None, **options):
 
 
 def check(scenario, *, sets=None, resolved=False):
-    """What a scenario came to mean, or with `resolved` all of it with every default written out."""
+    """Validates a scenario and returns a summary, or with `resolved` the whole scenario with all defaults."""
     text, warnings = _tidegate.check(*_source(scenario), _overrides(sets), resolved)
     notes = [] if resolved else [f"warning: {warning}" for warning in warnings]
     return Page("\n".join([text.rstrip("\n"), *notes]))
 
 
 def reproduce(*figures, paper=None, quick=False, sets=None, out=None, resume=False, jobs=None, progress=None):
-    """Runs published figures again and says what holds of their claims, as a dictionary.
+    """Runs published figures and returns the verdicts on their claims, as a dictionary.
 
     `reproduce("tcn-f10")`, `reproduce(paper="tcn", quick=True)`; `names("figure")` lists all. Results go to the folder
     `out`, by default a new one in `tidegate-results`.
     """
     if not figures and paper is None:
-        raise Error('nothing is asked for\nhint: such as reproduce("tcn-f10"); names("figure") lists all figures')
+        raise Error('no figure given\nhint: for example reproduce("tcn-f10"); names("figure") lists all figures')
     words = ["reproduce", *figures]
     if paper is not None:
         words += ["--paper", paper]
@@ -184,12 +184,13 @@ def reproduce(*figures, paper=None, quick=False, sets=None, out=None, resume=Fal
 
 
 def plan(network, *, current=None, emit=None, scheme=None, verify=False, progress=None):
-    """Which thresholds a network needs, as a dictionary; with `emit`, a switch configuration as a text.
+    """Calculates a network's marking thresholds, as a dictionary; with `emit`, a switch configuration as text.
 
-    network   the path of a file, the name of a built-in network, or a dictionary
-    current   what is set today, such as "1MiB/2MiB/5%"
-    emit      a dialect: names("dialect") lists them; `scheme` is what is configured
-    verify    simulate the answer, half and double of it, and today's setting
+    network   file path, name of a built-in network, or dictionary
+    current   current setting, such as "1MiB/2MiB/5%"
+    emit      configuration dialect, see names("dialect")
+    scheme    scheme to configure
+    verify    simulate the plan, half and double the thresholds, and the current setting
     """
     import tempfile
 
@@ -207,7 +208,7 @@ def plan(network, *, current=None, emit=None, scheme=None, verify=False, progres
 
 
 def explain(name):
-    """What a name means and how to use it: a scheme, scheduler, buffer, transport, topology, source, figure or key."""
+    """Describes a name and its use: a scheme, scheduler, buffer, transport, topology, source, figure or key."""
     page = Page(_command(["explain", name]))
     entries = _json(["explain", name])
     page.markdown = "\n\n".join(entry["page"] for entry in entries if "page" in entry)
@@ -215,13 +216,13 @@ def explain(name):
 
 
 def names(kind=None):
-    """The names that scenarios can use, each with a line: all of them, or those of one kind, such as "scheme"."""
+    """Returns the names that scenarios can use with one-line descriptions; `kind` selects one kind, such as "scheme"."""
     entries = _json(["list", *([kind] if kind is not None else [])])
     return {entry["name"]: entry["line"] for entry in entries}
 
 
 def main():
-    """The command line."""
+    """Runs the command line."""
     import signal
 
     # The program listens for Ctrl-C itself, where it does more than end.
@@ -231,17 +232,17 @@ def main():
 
 
 def _source(scenario):
-    """A scenario as a name or a text, and whether it is a text."""
+    """Returns a scenario as a name or a text, and whether it is a text."""
     if isinstance(scenario, Mapping):
         return _toml.document(scenario), True
     if isinstance(scenario, os.PathLike):
         return os.fspath(scenario), False
     if scenario == "-":
-        raise Error("a scenario from standard input is for the command line\nhint: give its text")
+        raise Error("only the command line reads scenarios from standard input\nhint: pass the text itself")
     if isinstance(scenario, str):
         return scenario, "\n" in scenario
     kind = type(scenario).__name__
-    raise Error(f"the scenario is of type {kind}; allowed: a path, a name, a dictionary, or TOML of several lines")
+    raise Error(f"the scenario is of type {kind}; allowed: a path, a name, a dictionary, or multi-line TOML text")
 
 
 def _overrides(sets):
@@ -262,14 +263,14 @@ def _seeds(seeds):
         all_seeds = []
     first = all_seeds[0] if all_seeds else None
     if first is None or first < 0 or all_seeds != list(range(first, first + len(all_seeds))):
-        raise Error(f"seeds is {seeds!r}; allowed: a seed, or several in a row, such as range(1, 6)")
+        raise Error(f"seeds is {seeds!r}; allowed: one seed, or consecutive ones, such as range(1, 6)")
     return [f"seed={first}", f"runs={len(all_seeds)}"]
 
 
 def _capture(file, at, limit):
     if file is None:
         if at is not None or limit is not None:
-            raise Error("at and capture_limit are for a capture\nhint: name its file: capture='links.pcapng'")
+            raise Error("at and capture_limit need a capture file\nhint: add capture='links.pcapng'")
         return None
     links = [at] if isinstance(at, str) else list(at or [])
     if not links or not all(isinstance(link, str) for link in links):
@@ -285,7 +286,7 @@ def _count(name, number):
 
 
 def _whole(number):
-    """A whole number of Python, from one of any kind, such as NumPy's; None if it is something else."""
+    """Converts any integer, such as NumPy's, to a Python int; None if it is something else."""
     try:
         return None if isinstance(number, bool) else operator.index(number)
     except TypeError:
@@ -297,7 +298,7 @@ def _option(flag, value):
 
 
 def _command(words, progress=False):
-    """What a command of the program prints."""
+    """Runs a command of the program and returns its standard output."""
     with _Line(progress) as line:
         words = ["tidegate", *words, "--color", "never"]
         code, printed, error = _tidegate.command(words, line.lines)
@@ -311,12 +312,12 @@ def _json(words, progress=False):
 
     printed = _command([*words, "--json"], progress)
     if not printed.strip():
-        raise Error(f"`tidegate {words[0]}` was stopped before it had an answer")
+        raise Error(f"`tidegate {words[0]}` was stopped before it finished")
     return json.loads(printed)
 
 
 class _Line:
-    """Says how far something is: by a line on standard error that is written over, or by a function."""
+    """Shows progress: on one line of standard error that is overwritten, or through a function."""
 
     def __init__(self, progress):
         self.function = progress if callable(progress) else None
@@ -353,7 +354,7 @@ class _Line:
 
 
 def _describe():
-    """Adds the names that a port takes to its documentation."""
+    """Lists the schemes, schedulers and buffers of a port in its documentation."""
     parts = [
         f"{kind}s:\n" + "\n".join(f"    {name}: {line}" for name, line in named.items())
         for kind, named in _tidegate.PARTS.items()

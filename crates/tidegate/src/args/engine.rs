@@ -1,4 +1,4 @@
-//! What can be said about who runs the runs.
+//! Arguments that select the execution backend.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Common;
 
-/// Who runs the runs.
+/// Execution backend.
 #[derive(Debug, Args)]
 pub(crate) struct Engine {
-    /// Who runs the runs: local for this machine, slurm or ray for a cluster [default: local]
+    /// Execution backend: local, slurm or ray [default: local]
     #[arg(
         id = "engine",
         long = "engine",
@@ -20,7 +20,7 @@ pub(crate) struct Engine {
         group = "division"
     )]
     name: Option<EngineName>,
-    /// An option of the engine, such as --partition=short for Slurm, or address=auto for Ray
+    /// Option for the engine, such as --partition=short for Slurm or address=auto for Ray
     #[arg(
         id = "engine-option",
         long = "engine-option",
@@ -29,18 +29,18 @@ pub(crate) struct Engine {
         allow_hyphen_values = true
     )]
     pub(crate) options: Vec<String>,
-    /// About how many minutes of a core a task of the engine has [default: 10]
+    /// Approximate length of an engine task, in core minutes [default: 10]
     #[arg(long, value_name = "MINUTES", requires = "engine", value_parser = minutes)]
     chunk: Option<f64>,
 }
 
 impl Engine {
-    /// The engine, if it is not this machine.
+    /// The cluster engine; `None` for this machine.
     pub(crate) fn elsewhere(&self) -> Option<EngineName> {
         self.name.filter(|&engine| engine != EngineName::Local)
     }
 
-    /// About how much work a task has, in seconds of a core.
+    /// Approximate work of a task, in core seconds.
     pub(crate) fn chunk_seconds(&self) -> f64 {
         self.chunk.unwrap_or(10.0) * 60.0
     }
@@ -51,7 +51,7 @@ impl Engine {
 pub(crate) enum EngineName {
     /// This machine
     Local,
-    /// Ray, with the `ray` of a Python here
+    /// Ray, through the `ray` package of a local Python
     Ray,
     /// Slurm, as job arrays
     Slurm,
@@ -59,7 +59,7 @@ pub(crate) enum EngineName {
 
 #[derive(Debug, Args)]
 pub(crate) struct Attach {
-    /// The results folder that an engine's tasks are to fill
+    /// Results folder of the cluster job
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
     #[command(flatten)]
@@ -70,5 +70,5 @@ fn minutes(text: &str) -> Result<f64, String> {
     let minutes = text.parse().ok();
     minutes
         .filter(|minutes| (1e-6..=1e6).contains(minutes))
-        .ok_or_else(|| "allowed: minutes above zero, such as 10 or 0.5".to_owned())
+        .ok_or_else(|| "allowed: a number of minutes above 0, such as 10 or 0.5".to_owned())
 }

@@ -16,11 +16,11 @@ pub(crate) struct Live {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LiveCommand {
-    /// Runs a switch on the interfaces of this machine
+    /// Run a switch on this machine's interfaces
     Run(LiveRun),
-    /// Shows what a running switch does
+    /// Show the rates, queues and marks of a running switch
     Top(Top),
-    /// Measures the switch beside the kernel's bridge, in namespaces of its own
+    /// Benchmark the switch against the kernel's bridge, in private namespaces
     Bench(Bench),
 }
 
@@ -34,72 +34,73 @@ impl LiveCommand {
     }
 }
 
-/// Runs a switch on the interfaces of this machine, until Ctrl-C or for a time, and prints what it
-/// has done. `kill -HUP` reads the file again: the marking may change, nothing else.
+/// Run a switch on this machine's interfaces until Ctrl-C or for a given time, then print its
+/// counters. `kill -HUP` reloads the file: only marking may change.
 ///
-/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and gives them up once the interfaces are open. Started
-/// by root it becomes another user, and system calls that a switch does not need are refused.
+/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and drops them once the interfaces are open. If root
+/// starts it, it switches to another user. A filter refuses system calls that a switch does not
+/// need.
 #[derive(Debug, Args)]
 pub(crate) struct LiveRun {
-    /// The switch, as docs/live.md has it
+    /// Switch configuration file, see docs/live.md
     pub(crate) file: PathBuf,
     /// Stop after this time, such as 10s
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     pub(crate) limit: Option<Span>,
-    /// Where the counters can be read: /counters and /metrics over HTTP
+    /// Address that serves the counters over HTTP, as /counters and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     pub(crate) listen: SocketAddr,
-    /// Do not listen at all
+    /// Do not serve counters
     #[arg(long, conflicts_with = "listen")]
     pub(crate) silent: bool,
-    /// A name besides localhost by which the counters may be asked for; may be given several times
+    /// Host name besides localhost that HTTP clients may use; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// The user to become once the interfaces are open, if root started it [default: nobody]
+    /// User to switch to once the interfaces are open, if started by root [default: nobody]
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Do not refuse system calls that a switch does not need
+    /// Do not filter system calls
     #[arg(long)]
     pub(crate) no_filter: bool,
-    /// Let a crash write the switch's memory to a file, with the packets in it
+    /// Allow core dumps, which contain packets
     #[arg(long)]
     pub(crate) core_dumps: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-/// Where a switch can be asked, unless another address is given: on this machine alone.
+/// Default address of a switch's counters: reachable from this machine only.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9755";
 
-/// Shows what a running switch does: rates, queues, waiting times, marks, drops and lateness, by
-/// port and queue. With --json, one line of all counters each time.
+/// Show rates, queue lengths, waiting times, marks, drops and lateness of a running switch by port
+/// and queue. With --json, print one line of all counters per refresh.
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// Where the switch listens
+    /// Address of the switch's counters
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     pub(crate) at: SocketAddr,
-    /// How often to look
+    /// Refresh interval
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = span)]
     pub(crate) every: Span,
-    /// Stop after so many views
+    /// Stop after this many refreshes
     #[arg(long, value_name = "COUNT")]
     pub(crate) count: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-/// Measures the switch beside the kernel's bridge, in namespaces of its own. Needs root and an idle
+/// Benchmark the switch against the kernel's bridge, in private namespaces. Needs root and an idle
 /// machine with two cores.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// How long each of the six measurements takes
+    /// Duration of each of the six measurements
     #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = span)]
     pub(crate) span: Span,
-    /// Only shape the wire, for so long, and look at every second of it
+    /// Only measure rate shaping, second by second, for this time
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "span")]
     pub(crate) steady: Option<Span>,
-    /// Only see whether the switch stays whole, for so long, while links flap, thresholds and MTUs
-    /// change, broadcasts storm and clients ask; a line each minute
+    /// Only run a soak test for this time: link flaps, threshold and MTU changes, broadcast storms
+    /// and HTTP clients; prints a line per minute
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with_all = ["span", "steady"])]
     pub(crate) soak: Option<Span>,
     #[command(flatten)]
@@ -108,7 +109,7 @@ pub(crate) struct Bench {
 
 fn span(text: &str) -> Result<Span, String> {
     match text.parse() {
-        Ok(Span::ZERO) => Err("a time above zero, such as 10s".into()),
+        Ok(Span::ZERO) => Err("allowed: a time above 0, such as 10s".into()),
         other => other.map_err(|error: tidegate_units::ParseError| error.to_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Command-line arguments.
 
 pub(crate) mod engine;
 pub(crate) mod live;
@@ -22,12 +22,13 @@ use crate::catalogue::{Kind, nearest};
 
 /// Datacenter ECN, from paper to packet.
 ///
-/// Without a command, compares seven marking schemes on a leaf-spine fabric: a quarter of a minute
-/// on two cores. It prints a table and writes a folder with all results and a report page.
+/// Without a command, Tidegate compares seven marking schemes on a leaf-spine fabric, which takes
+/// about 15 seconds on two cores. It prints a table and writes a folder with all results and a
+/// report page.
 ///
-/// Results go to standard output, everything else to standard error. The exit code is 0 if all went
-/// well, 1 if something ran but failed, was interrupted or is wrong with a checked file, and 2 if a
-/// command could not be carried out. A reader that closes the pipe is no error.
+/// Results go to standard output, everything else to standard error. Exit code 0: success. 1: a run
+/// failed or was interrupted, or a checked file has errors. 2: the command could not be carried
+/// out. A closed output pipe is not an error.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -38,12 +39,12 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads a command line, whose first word is the program's name.
+    /// Parses a command line, whose first word is the program's name.
     pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(words).map_err(|error| with_command(error, words))
     }
 
-    /// The file that says how far a shard is.
+    /// The progress file of a shard.
     pub(crate) fn status(&self) -> Option<&Path> {
         let share = match &self.command {
             None => &self.main.share,
@@ -58,80 +59,81 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Runs scenario files and compares their results
+    /// Run scenario files and compare the results
     Run(Run),
-    /// Runs the figures of published papers again, and says what holds of their claims
+    /// Reproduce figures of published papers and check the papers' claims against them
     Reproduce(Reproduce),
-    /// Goes on following what an engine runs, and joins it when it is done
+    /// Re-attach to a cluster job and merge its results when it finishes
     Attach(engine::Attach),
-    /// Joins what the shards of a command have left into one results folder
+    /// Merge the results of shards into one results folder
     Merge(Merge),
-    /// Makes the report page of one or more results folders
+    /// Write the report page of one or more results folders
     Report(Report),
-    /// Shows results, explanations and the playground in a browser on this machine
+    /// Serve results, documentation and the playground to a browser on this machine
     Serve(Serve),
-    /// Answers which thresholds a network needs, and prints its switch configuration
+    /// Calculate a network's marking thresholds and print the switch configuration
     Plan(plan::Plan),
-    /// Searches settings that are better than the formula's, and says if there are any
+    /// Search for settings better than the formula's, and report whether any exist
     Tune(tune::Tune),
-    /// A switch on real interfaces: runs it, shows what it does, measures it
+    /// Run, monitor and benchmark a switch on real interfaces
     Live(live::Live),
-    /// Hosts and a switch on this machine, with real packets
+    /// Run hosts and a switch on this machine with real packets
     Testbed(testbed::Testbed),
-    /// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF
+    /// Load DCTCP, ODCTCP and ECN* into this machine's kernel as BPF
     Host(tidegate_host::args::Host),
-    /// Lists the names that scenario files can use
+    /// List the names that scenario files can use
     List(List),
-    /// Explains a scheme, scheduler, buffer, transport, topology, traffic source or key
+    /// Explain a scheme, scheduler, buffer, transport, topology, traffic source or key
     Explain(Explain),
-    /// Shows what scenario files came to mean, or all that is wrong with them, without running them
+    /// Validate scenario files and summarize the resolved configuration; run nothing
     Check(Check),
-    /// Prints the JSON Schema of scenario files, for editors
+    /// Print the JSON Schema of scenario files, for editors
     Schema(Schema),
-    /// Prints the completions for a shell
+    /// Print shell completions
     Completions(Completions),
-    /// Prints the manual page
+    /// Print the manual page
     Man(Man),
-    /// Answers a request of the playground, for `serve`
+    /// Answer a playground request (internal, for `serve`)
     #[command(hide = true)]
     Simulate(Simulate),
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Common {
     /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing on standard error but warnings and errors, and show no progress
+    /// Print only warnings and errors on standard error; no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
     #[arg(
         long,
         value_name = "WHEN",
         default_value_t = ColorChoice::Auto,
-        help = "When to use colour; NO_COLOR in the environment turns it off too"
+        help = "When to use color; the environment variable NO_COLOR turns it off too"
     )]
     pub(crate) color: ColorChoice,
 }
 
-/// How to run.
+/// Options of a command that runs scenarios.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// Change a key of the scenario, such as traffic.0.load=0.8; a swept key is then swept no more
+    /// Override a key of the scenario, such as traffic.0.load=0.8; overriding a swept key ends its
+    /// sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The first seed; repetitions use the ones after it
+    /// First seed; repetitions use the following ones
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// How often each point is run, each time with another seed
+    /// Runs per point, each with its own seed
     #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: Option<NonZeroU32>,
-    /// Runs at a time [default: one for each core]
+    /// Concurrent runs [default: one per core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// At most so many threads for one run, if there are fewer runs than cores [default: what the
-    /// scenario says]
+    /// Maximum threads per run, used if there are fewer runs than cores [default: set by the
+    /// scenario]
     #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -140,7 +142,7 @@ pub(crate) struct Running {
     pub(crate) share: Share,
     #[command(flatten)]
     pub(crate) engine: engine::Engine,
-    /// Compare all points with this one, by its label
+    /// Label of the point that all others are compared with
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     #[command(flatten)]
@@ -149,18 +151,17 @@ pub(crate) struct Running {
     pub(crate) common: Common,
 }
 
-/// A part of the runs.
+/// Division of the runs among machines.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
-    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins
-    /// them, but those of a search fill one folder. With --resume, a folder that is not there is
-    /// begun
+    /// Run only one shard, such as 2/5 for the second of five; join shards with `tidegate merge`.
+    /// Shards of a search share one folder instead. With --resume, a missing folder is created
     #[arg(long, value_name = "I/N", group = "division")]
     pub(crate) shard: Option<Shard>,
-    /// Balance shards by how long runs took in this results folder, instead of by estimate
+    /// Balance shards by the run times measured in this results folder, instead of estimates
     #[arg(long, value_name = "FOLDER", requires = "division")]
     pub(crate) learn: Option<PathBuf>,
-    /// Keep a file that says how far this shard is, for whoever follows it
+    /// Write the shard's progress to this file, for the engine's follower
     #[arg(long, value_name = "FILE", requires = "shard", hide = true)]
     pub(crate) status: Option<PathBuf>,
 }
@@ -168,42 +169,42 @@ pub(crate) struct Share {
 /// Charts as files.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Figures {
-    /// Write the figures too, as PDF, SVG and PNG, into the folder `figures` beside the page
+    /// Write the figures as PDF, SVG and PNG too, into the folder `figures` beside the page
     #[arg(long)]
     pub(crate) figures: bool,
-    /// Write figures without their titles, for papers whose captions say it
+    /// Write figures without titles, for papers with captions
     #[arg(long, requires = "figures")]
     pub(crate) no_titles: bool,
 }
 
 impl Figures {
-    /// Whether figures are written, and with their titles or without.
+    /// Titles of the figures to write; `None` if no figures are wanted.
     pub(crate) fn titles(self) -> Option<Titles> {
         let titles = if self.no_titles { Titles::LeftOut } else { Titles::Shown };
         self.figures.then_some(titles)
     }
 }
 
-/// Where results go.
+/// Results folder options.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The results folder [default: a new one in tidegate-results]
+    /// Results folder [default: a new one in tidegate-results]
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on in a folder that is not complete
+    /// Resume an incomplete results folder: run only the missing runs
     #[arg(long)]
     pub(crate) resume: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario files, or the names of built-in scenarios; `-` reads one from standard input
+    /// Scenario files or built-in scenarios; `-` reads one from standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) on: testbed::On,
-    /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet,
-    /// on the report and as SVG into the folder `trace`; as `--set observe.trace=FLOW`
+    /// Trace every segment and ACK of one flow, numbered in order of start. Writes trace.parquet, a
+    /// chart on the report and SVG files in the folder `trace`. Same as `--set observe.trace=FLOW`
     #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
@@ -212,25 +213,25 @@ pub(crate) struct Run {
     pub(crate) running: Running,
 }
 
-/// Packets for Wireshark.
+/// Packet capture options.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Capture {
-    /// Write the packets of some links as pcapng, which Wireshark and tshark read; for a single run
+    /// Capture the packets of some links as pcapng, for Wireshark and tshark; single runs only
     #[arg(long = "capture", id = "capture", value_name = "FILE", requires = "at", conflicts_with_all = ["trace", "resume", "shard", "engine"])]
     pub(crate) file: Option<PathBuf>,
     /// Links to capture, such as 'leaf0>host3,host3>leaf0'; `*` matches anything, `all` is every
     /// link
     #[arg(long, value_name = "LINK[,LINK...]", requires = "capture")]
     pub(crate) at: Option<String>,
-    /// Most packets in the capture; the run goes on without later ones [default: 10000000, about 1
-    /// GB]
+    /// Maximum packets in the capture; the run continues without capturing later ones [default:
+    /// 10000000, about 1 GB]
     #[arg(long = "capture-limit", value_name = "COUNT", requires = "capture", value_parser = count::<NonZeroU64>)]
     pub(crate) limit: Option<NonZeroU64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
+    /// Figures such as tcn-f10, or your own scenario files with a table `figure`
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// All figures of a paper: tcn, ecn-sharp, bcc, odctcp, diff-ecn
@@ -239,20 +240,20 @@ pub(crate) struct Reproduce {
     /// All figures
     #[arg(long)]
     pub(crate) all: bool,
-    /// Run fewer loads, flows and seeds, and say which
+    /// Run fewer loads, flows and seeds; each figure lists the reductions
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Judge the results of an earlier reproduction, and run nothing
+    /// Check the claims against an earlier reproduction's results; run nothing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set", "shard", "engine"])]
     pub(crate) from: Option<PathBuf>,
-    /// Change a key of each scenario, to see what hinges on it
+    /// Override a key of each scenario, to see which claims depend on it
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Runs at a time [default: one for each core]
+    /// Concurrent runs [default: one per core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the page of all claims and verdicts as Markdown, and what was measured into the folder
-    /// beside it: figures that are not run keep their place
+    /// Write the page of all claims and verdicts as Markdown, and the measurements into the folder
+    /// beside it; figures that are not run keep their entries
     #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) write_docs: Option<PathBuf>,
     #[command(flatten)]
@@ -267,10 +268,10 @@ pub(crate) struct Reproduce {
 
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
-    /// The folders of the shards; they are only read
+    /// Folders of the shards; they are only read
     #[arg(required = true, value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
-    /// The results folder of the whole
+    /// Results folder of the merged study
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -282,11 +283,11 @@ pub(crate) struct Report {
     /// Results folders
     #[arg(required = true, value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
-    /// The page; folders are then only read [default: report.html in the folder;
-    /// tidegate-report.html here for several]
+    /// Report page; the results folders are then only read [default: report.html in the folder, or
+    /// tidegate-report.html here for several folders]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Compare all points with this one, by its label
+    /// Label of the point that all others are compared with
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
     #[command(flatten)]
@@ -297,47 +298,47 @@ pub(crate) struct Report {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Results folders, or folders with some in them; tidegate-results if there is one. What is
-    /// started on the page goes into the first that is no results folder itself
+    /// Results folders, or folders that contain some [default: tidegate-results, if it exists].
+    /// Studies started on the page go into the first folder that is not itself a results folder
     #[arg(value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
-    /// The port; 0 for any that is free
+    /// TCP port; 0 picks a free one
     #[arg(long, value_name = "NUMBER", default_value_t = 7_117)]
     pub(crate) port: u16,
-    /// The address to listen on; others than this machine need the token then that is printed
+    /// Address to listen on. Off loopback, clients need the token printed at startup
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub(crate) listen: IpAddr,
-    /// A name by which browsers may ask for it, beside its address
+    /// Host name that browsers may use besides the address; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Vec<String>,
-    /// Show only: nothing can be started, stopped or gone on with
+    /// Read-only: studies cannot be started, stopped or resumed
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// The most runs that can be started at once
+    /// Maximum runs of a study started on the page
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
     pub(crate) most_runs: usize,
-    /// How long what was started may take; what is finished then is kept
+    /// Time limit of a study started on the page; finished runs are kept
     #[arg(long, value_name = "MINUTES", default_value_t = 60)]
     pub(crate) most_minutes: u32,
-    /// How much memory it may have
+    /// Memory limit of a study started on the page
     #[arg(long, value_name = "GIB", default_value_t = 4)]
     pub(crate) most_memory: u32,
-    /// Runs at a time of what is started [default: one for each core]
+    /// Concurrent runs of a study started on the page [default: one per core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Serve the playground in this folder, which crates/web/build has made: it simulates in the
-    /// browser, the program's own on this machine
+    /// Serve the playground in this folder, built by crates/web/build. It simulates in the browser;
+    /// the built-in one simulates on this machine
     #[arg(long, value_name = "FOLDER")]
     pub(crate) playground: Option<PathBuf>,
-    /// Write the galleries of published figures, all pages but results, and the playground of
-    /// --playground into a folder instead, for any web server
+    /// Export a static site for any web server instead of serving: the galleries of published
+    /// figures, all pages except results, and the playground of --playground
     #[arg(long, value_name = "FOLDER")]
     pub(crate) export: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-/// Answers a request of the playground on standard input, which is what `serve` needs.
+/// Answer a playground request on standard input (internal, for `serve`).
 #[derive(Debug, Args)]
 pub(crate) struct Simulate {
     #[command(flatten)]
@@ -346,7 +347,7 @@ pub(crate) struct Simulate {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only this kind
+    /// List only this kind
     #[arg(value_enum, value_name = "KIND")]
     pub(crate) kind: Option<Kind>,
     #[command(flatten)]
@@ -355,7 +356,7 @@ pub(crate) struct List {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A name that `tidegate list` shows, a key of scenario files, or another word for either
+    /// A name from `tidegate list`, a key of scenario files, or a common synonym of either
     #[arg(required = true, value_name = "NAME")]
     pub(crate) name: Vec<String>,
     #[command(flatten)]
@@ -364,13 +365,14 @@ pub(crate) struct Explain {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Scenario files, or the names of built-in scenarios
+    /// Scenario files or built-in scenarios
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Change a key of the scenario, such as traffic.0.load=0.8; a swept key is then swept no more
+    /// Override a key of the scenario, such as traffic.0.load=0.8; overriding a swept key ends its
+    /// sweep
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Print the scenario with every default written out
+    /// Print the whole scenario with every default written out
     #[arg(long)]
     pub(crate) resolved: bool,
     #[command(flatten)]
@@ -385,7 +387,7 @@ pub(crate) struct Schema {
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
     #[command(flatten)]
@@ -394,14 +396,14 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Write this page and one for each command into a folder
+    /// Write this page and one per command into a folder
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-/// The error with the commands that a wrong one is like, if the parser knows none.
+/// Adds similar commands to the error about an unknown one, if the parser suggests none.
 fn with_command(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     let suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
@@ -422,7 +424,7 @@ fn with_command(mut error: clap::Error, words: &[OsString]) -> clap::Error {
     error
 }
 
-/// A count, which is not zero.
+/// A count above zero.
 fn count<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "it is too large".to_owned(),
@@ -430,10 +432,10 @@ fn count<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     })
 }
 
-/// The number of a flow.
+/// A flow's number.
 fn flow(text: &str) -> Result<u32, String> {
     let number = text.parse();
-    number.map_err(|_| "allowed: the number of a flow in order of start, from 0 on".to_owned())
+    number.map_err(|_| "allowed: a flow's number in order of start, from 0".to_owned())
 }
 
 #[cfg(test)]

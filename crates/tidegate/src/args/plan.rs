@@ -1,4 +1,4 @@
-//! What can be said to `tidegate plan`.
+//! Arguments of `tidegate plan`.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -11,23 +11,23 @@ use super::{Common, Target, count};
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// A network file, or the name of a built-in network: web, storage, training
+    /// Network file, or a built-in network: web, storage, training
     #[arg(value_name = "NETWORK")]
     pub(crate) network: String,
-    /// What is set today: SONiC's `config_db.json`, EOS's running-config, or values such as
+    /// Current setting: SONiC's `config_db.json`, EOS's running-config, or values such as
     /// 1MiB/2MiB/5% or 3=80KB
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "SETTING")]
     pub(crate) current: Option<String>,
     #[command(flatten)]
     pub(crate) emission: Emission,
-    /// Show what vendors and publications print too, judged on this network
+    /// Also show settings that vendors and publications recommend, evaluated on this network
     #[arg(long, conflicts_with = "emit")]
     pub(crate) others: bool,
-    /// Write the answer as a page, with what others print beside it
+    /// Write the plan as an HTML page, beside the settings that others recommend
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Simulate the answer, today's setting, and half and double the thresholds (with --others,
-    /// what is printed too), and say what is better
+    /// Simulate the plan, the current setting, and half and double the thresholds (with --others,
+    /// also recommended settings), and compare them
     #[arg(long, conflicts_with = "emit")]
     pub(crate) verify: bool,
     #[command(flatten)]
@@ -39,10 +39,10 @@ pub(crate) struct Plan {
 /// The configuration of a plan.
 #[derive(Debug, Args)]
 pub(crate) struct Emission {
-    /// Print the switch configuration instead of the answer
+    /// Print the switch configuration instead of the plan
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(Dialect::NAMES))]
     pub(crate) emit: Option<String>,
-    /// The scheme to configure [default: what all switches of the dialect have]
+    /// Scheme to configure [default: the scheme that all switches of the dialect have]
     #[arg(long, value_name = "NAME", requires = "emit",
         value_parser = PossibleValuesParser::new(Scheme::NAMES))]
     pub(crate) scheme: Option<String>,
@@ -58,31 +58,31 @@ pub(crate) struct Emission {
     #[arg(long, value_name = "SOURCE", requires = "emit", default_value = "platform",
         value_parser = PossibleValuesParser::new(HeadroomFrom::NAMES))]
     pub(crate) headroom: String,
-    /// Let a patch lower headroom, switch PFC off or take marking profiles away where the plan has
+    /// Allow the patch to lower headroom, disable PFC or remove marking profiles where the plan has
     /// less
     #[arg(long, requires = "patch")]
     pub(crate) allow_reduction: bool,
 }
 
-/// How a plan is verified.
+/// Options of a plan's verification.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The first seed of --verify; repetitions use the ones after it
+    /// First seed of --verify; repetitions use the following ones
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "verify")]
     pub(crate) seed: u64,
-    /// Under how many seeds --verify runs each setting
+    /// Runs per setting of --verify, each with its own seed
     #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
-    /// How much --verify simulates in a run: 1 for about 30 million packets over links
+    /// Length of a run of --verify: 1 is about 30 million packet-hops
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "verify")]
     pub(crate) size: f64,
-    /// Runs of --verify at a time [default: one for each core]
+    /// Concurrent runs of --verify [default: one per core]
     #[arg(long, short, value_name = "COUNT", requires = "verify", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// The results folder of --verify [default: a new one in tidegate-results]
+    /// Results folder of --verify [default: a new one in tidegate-results]
     #[arg(long, value_name = "FOLDER", requires = "verify")]
     pub(crate) results: Option<PathBuf>,
-    /// Go on in a results folder that is not complete
+    /// Resume an incomplete results folder: run only the missing runs
     #[arg(long, requires = "verify")]
     pub(crate) resume: bool,
 }

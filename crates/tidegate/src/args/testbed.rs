@@ -19,16 +19,16 @@ pub(crate) struct Testbed {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestbedCommand {
-    /// Makes the hosts and the switch of a scenario, for programs of your own
+    /// Set up the hosts and the switch of a scenario, for your own programs
     Up(Up),
-    /// Runs scenario files on real packets, as `tidegate run --on live` does
+    /// Run scenario files with real packets, like `tidegate run --on live`
     Run(TestbedRun),
-    /// Removes what `up` made, also after a crash
+    /// Remove the testbed that `up` set up, also after a crash
     Down(Down),
-    /// Runs the switch of a testbed, which `up` starts
+    /// Run the switch of a testbed (internal, started by `up`)
     #[command(hide = true)]
     Switch(Up),
-    /// Runs a scenario in both worlds and compares what was measured
+    /// Run a scenario both live and simulated, and compare the measurements
     Twin(Twin),
 }
 
@@ -43,21 +43,21 @@ impl TestbedCommand {
     }
 }
 
-/// Makes the hosts and the switch of a scenario, for programs of your own: network namespaces
-/// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 PROGRAM`
-/// runs one of them, `tidegate live top` shows the switch. Needs root; the switch itself runs as
-/// `nobody`.
+/// Set up the hosts and the switch of a scenario, for your own programs: network namespaces
+/// tidegate-host0, tidegate-host1 and so on, joined by a running switch. Run a program on a host
+/// with `ip netns exec tidegate-host0 PROGRAM`, and monitor the switch with `tidegate live top`.
+/// Needs root; the switch itself runs as `nobody`.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
-    /// A scenario file whose topology is a star
+    /// Scenario file with a star topology
     pub(crate) file: String,
-    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    /// Override a key of the scenario, such as switch.marking.threshold=60us
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Do not return until Ctrl-C, and remove everything then
+    /// Stay in the foreground until Ctrl-C, then remove everything
     #[arg(long)]
     pub(crate) stay: bool,
-    /// End a testbed that is up, and take its place
+    /// Replace a testbed that is up
     #[arg(long)]
     pub(crate) replace: bool,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct Down {
 
 #[derive(Debug, Args)]
 pub(crate) struct TestbedRun {
-    /// Scenario files whose topology is a star
+    /// Scenario files with a star topology
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     #[arg(long, value_name = "NAME", help = CONGESTION_HELP)]
@@ -87,13 +87,13 @@ impl TestbedRun {
     }
 }
 
-/// Runs each point of a scenario on real packets and in the simulator, and prints what was measured
-/// in both and the ratio. Needs root.
+/// Run each point of a scenario with real packets and in the simulator, and print both measurements
+/// and their ratio. Needs root.
 #[derive(Debug, Args)]
 pub(crate) struct Twin {
-    /// A scenario file whose topology is a star
+    /// Scenario file with a star topology
     pub(crate) file: String,
-    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    /// Override a key of the scenario, such as switch.marking.threshold=60us
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     #[arg(long, value_name = "NAME", help = CONGESTION_HELP)]
@@ -102,13 +102,12 @@ pub(crate) struct Twin {
     pub(crate) common: Common,
 }
 
-const CONGESTION_HELP: &str =
-    "The kernel's congestion control on real packets, instead of the scenario's";
+const CONGESTION_HELP: &str = "Kernel congestion control of live runs, instead of the scenario's";
 
-/// Where a scenario is run.
+/// Environment that a scenario runs in.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct On {
-    /// Where to run: `live` needs root, a star, and cables of at most 1 Gb/s
+    /// Where to run: `live` needs root, a star topology, and links of at most 1 Gb/s
     #[arg(long = "on", value_name = "WORLD", default_value = "simulator")]
     pub(crate) world: World,
     #[arg(long, value_name = "NAME", help = CONGESTION_HELP)]
@@ -119,7 +118,7 @@ pub(crate) struct On {
 pub(crate) enum World {
     /// Real packets between network namespaces, with the kernel's TCP
     Live,
-    /// The packet simulator
+    /// The packet-level simulator
     #[default]
     Simulator,
 }

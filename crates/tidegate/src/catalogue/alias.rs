@@ -48,15 +48,16 @@ const ALIASES: &[Alias] = &[
     alias(
         &["red", "ecn-red", "red-ecn", "aqm"],
         "queue-red",
-        "RED has three forms: `queue-red` marks by the length of the packet's own queue, `port-red` by \
-         that of the port, `pool-red` by the fill of the shared pool. One threshold is DCTCP's step; \
-         `min_threshold` makes it the classic ramp.",
+        "RED has three forms: `queue-red` marks by the length of the packet's own queue, \
+         `port-red` by the length of all queues of the port, `pool-red` by the occupancy of the \
+         shared pool. A single threshold is DCTCP's step; `min_threshold` turns it into the \
+         classic ramp.",
     ),
     alias(
         &["wred", "weighted-red", "wred-profile", "ecn-profile"],
         "queue-red",
-        "WRED is RED with a profile for each class: `queue-red` with one value per queue in `threshold` \
-         and `min_threshold`. The page has the vendors' words.",
+        "WRED is RED with a profile per class: `queue-red` with one value per queue in \
+         `threshold` and `min_threshold`. The page lists the vendors' terms.",
     ),
     alias(
         &[
@@ -74,13 +75,13 @@ const ALIASES: &[Alias] = &[
     alias(
         &["dctcp-threshold", "dctcp-k", "dctcp-marking", "threshold-for-dctcp", "k-for-dctcp"],
         "queue-red",
-        "DCTCP's threshold K belongs to the switch: `threshold` of `queue-red`, chosen as below, K = C × \
-         RTT × λ. What the hosts do is on the page of `dctcp`.",
+        "DCTCP's threshold K is a switch setting: `threshold` of `queue-red`, chosen as below, K \
+         = C × RTT × λ. The page of `dctcp` describes the hosts.",
     ),
     alias(
         &["kmin", "k-min", "min-th", "minth", "minimum-threshold", "wred-min", "green-min"],
         "queue-red",
-        "Kmin is `min_threshold`: below it nothing is marked.",
+        "Kmin is `min_threshold`, below which no packet is marked.",
     ),
     alias(
         &[
@@ -94,8 +95,8 @@ const ALIASES: &[Alias] = &[
             "green-max",
         ],
         "queue-red",
-        "Kmax is `threshold`: above it everything is marked. With `min_threshold` there is a ramp below \
-         it.",
+        "Kmax is `threshold`, above which every packet is marked. With `min_threshold` there is \
+         a ramp below it.",
     ),
     alias(
         &[
@@ -108,81 +109,84 @@ const ALIASES: &[Alias] = &[
             "marking-probability",
         ],
         "queue-red",
-        "Pmax is `max_probability`: that of a mark just below `threshold`, at the end of the ramp.",
+        "Pmax is `max_probability`: the marking probability just below `threshold`, at the end \
+         of the ramp.",
     ),
     alias(
         &["sojourn", "sojourn-time", "delay-marking", "queueing-delay"],
         "tcn",
-        "Marking by the time that a packet waited is `tcn`; `codel` and `ecn-sharp` also look at how \
-         long it lasts.",
+        "Marking by sojourn time (queueing delay) is `tcn`; `codel` and `ecn-sharp` also \
+         consider how long the delay persists.",
     ),
     alias(
         &["fq-codel", "fqcodel"],
         "codel",
-        "CoDel runs per queue here; a queue for each flow is what `per-flow-tcn` and `diff-ecn` have.",
+        "CoDel runs per queue here. For one queue per flow use `per-flow-tcn` or `diff-ecn`.",
     ),
     alias(
         &["drop-tail", "droptail", "tail-drop", "taildrop", "no-ecn", "off"],
         "none",
-        "Drop tail is the scheme that marks nothing.",
+        "Drop tail is the scheme `none`, which never marks.",
     ),
     alias(
         &["pool", "buffer-pool", "shared-pool", "dynamic-buffer", "dt"],
         "dynamic-threshold",
-        "A pool that ports share is the buffer `dynamic-threshold`. `pool-red` and `bcc` mark by its \
-         fill.",
+        "A pool shared by all ports is the buffer `dynamic-threshold`. `pool-red` and `bcc` mark \
+         by its occupancy.",
     ),
     alias(
         &["buffer-size", "port-buffer", "static-buffer"],
         "per-port",
-        "A port with a buffer of its own is `per-port`; `per-queue` divides it further, and \
+        "A dedicated buffer per port is `per-port`; `per-queue` divides it further, and \
          `dynamic-threshold` shares a pool.",
     ),
     alias(
         &["pause", "priority-flow-control", "lossless"],
         "pfc",
-        "Lossless Ethernet is the buffer `pfc`: pause frames by ingress account.",
+        "Lossless Ethernet is the buffer `pfc`, which sends pause frames based on ingress \
+         accounting.",
     ),
     alias(
         &["backpressure", "backpressure-flow-control", "per-flow-pause"],
         "bfc",
-        "Pauses of single flows, hop by hop, are the flow control `bfc`.",
+        "Pausing single flows hop by hop is the flow control `bfc`.",
     ),
     alias(
         &["floodgate"],
         "pfc",
-        "Floodgate has windows between switches, which are not here; on one switch it is `dcqcn` over \
-         the buffer `pfc`.",
+        "Floodgate's windows between switches are not implemented; on one switch it equals \
+         `dcqcn` over the buffer `pfc`.",
     ),
     alias(
         &["rto", "min-rto", "minrto", "rtomin", "retransmission-timeout"],
         "rto-min",
-        "The retransmission timeout has the least value `transport.rto_min`, which each profile sets; \
-         the first one is `transport.rto_initial`.",
+        "`transport.rto_min` is the minimum retransmission timeout, which each profile sets; \
+         `transport.rto_initial` is the initial one.",
     ),
     alias(
         &["base-rtt", "round-trip-time", "round-trip", "propagation-delay"],
         "host-delay",
-        "The base round trip is the sum of the delays on the path: mostly `topology.host_delay`, twice in \
-         each direction.",
+        "The base round trip is the sum of the delays on the path: mostly `topology.host_delay`, \
+         counted twice in each direction.",
     ),
     alias(
         &["gso", "lso", "segmentation-offload", "tso-autosizing"],
         "tso",
-        "Hosts send bursts with `transport.tso`, such as \"64KiB\"; `transport.tso_sizing` says how large they \
-         are meant to be. The page hosts.md has what Linux does.",
+        "Hosts send bursts with `transport.tso`, such as \"64KiB\"; `transport.tso_sizing` sets \
+         the target size. The page hosts.md compares it with Linux.",
     ),
     alias(
         &["tsq", "tcp-small-queues", "host-queue", "limit-output-bytes"],
         "qdisc",
-        "Hosts have a queue for each connection with `transport.qdisc = \"fq\"`, and each connection at most \
-         `transport.limit_output` in it. The page hosts.md has what Linux does.",
+        "`transport.qdisc = \"fq\"` gives each connection its own queue at the host, and \
+         `transport.limit_output` limits a connection's bytes in it. The page hosts.md compares \
+         it with Linux.",
     ),
     alias(
         &["lro", "receive-offload", "large-receive-offload"],
         "gro",
-        "Hosts merge segments with `transport.host_receive.gro`, such as \"64KiB\", among those of one \
-         interrupt.",
+        "`transport.host_receive.gro`, such as \"64KiB\", lets hosts merge the segments of one \
+         interrupt up to that size.",
     ),
     alias(
         &["interrupt-coalescing", "interrupt-moderation", "rx-usecs", "rx-frames", "napi"],
@@ -193,18 +197,18 @@ const ALIASES: &[Alias] = &[
     alias(
         &["host-jitter", "host-noise", "stack-delay", "processing-time"],
         "packet-time",
-        "The stack of a host takes `transport.host_receive.packet_time` and up to `jitter` more for each \
-         packet; `transport.host_delay` is a fixed delay of each flow.",
+        "A host's stack needs `transport.host_receive.packet_time` plus up to `jitter` per \
+         packet; `transport.host_delay` is a fixed delay per flow.",
     ),
     alias(
         &["sack1", "fulltcp", "ns2-sack", "ns-2-sack1"],
         "ns2-sack1",
-        "How ns-2 repairs losses is `transport.repair = \"ns2\"`, which the profile `ns2-sack1` has.",
+        "ns-2's loss recovery is `transport.repair = \"ns2\"`, part of the profile `ns2-sack1`.",
     ),
     alias(
         &["routing", "load-balancing", "multipath", "hashing"],
         "ecmp",
-        "Paths of equal length are chosen by `switch.ecmp`.",
+        "`switch.ecmp` selects among equal-cost paths.",
     ),
     alias(
         &["g", "dctcp-g", "dctcp-gain"],
@@ -214,26 +218,34 @@ const ALIASES: &[Alias] = &[
     alias(
         &["warmup", "warm-up-time"],
         "warm-up",
-        "Flows that start before `measure.warm_up`, or are among the first `measure.warm_up_flows`, do \
-         not count.",
+        "Flows that start before `measure.warm_up`, or are among the first \
+         `measure.warm_up_flows`, are excluded from measurements.",
     ),
     alias(
         &["drr", "deficit-round-robin"],
         "dwrr",
-        "Deficit round robin with weights is `dwrr`: the quanta are the weights.",
+        "Weighted deficit round robin is `dwrr`: the quanta are the weights.",
     ),
     alias(
         &["strict-priority", "priority", "pq", "spq"],
         "sp",
-        "Strict priority is `sp`; `sp-dwrr` and its kin have strict queues above others.",
+        "Strict priority is `sp`; `sp-dwrr` and its relatives put strict queues above the others.",
     ),
-    alias(&["round-robin", "rr"], "wrr", "Round robin by packets is `wrr`, by bytes `dwrr`."),
+    alias(
+        &["round-robin", "rr"],
+        "wrr",
+        "Packet-based round robin is `wrr`, byte-based is `dwrr`.",
+    ),
     alias(
         &["clos", "fabric", "two-tier"],
         "leaf-spine",
-        "A Clos network of two tiers is `leaf-spine`; one of three is `fat-tree`.",
+        "A two-tier Clos network is `leaf-spine`; a three-tier one is `fat-tree`.",
     ),
-    alias(&["rack", "single-switch", "tor"], "star", "Hosts around one switch are a `star`."),
+    alias(
+        &["rack", "single-switch", "tor"],
+        "star",
+        "Hosts around a single switch are the topology `star`.",
+    ),
     alias(
         &["roce", "rocev2", "rdma", "cnp"],
         "dcqcn",
@@ -242,15 +254,23 @@ const ALIASES: &[Alias] = &[
     alias(
         &["newreno", "new-reno", "tcp"],
         "reno",
-        "TCP without ECN is `reno`; `rfc3168` adds standard ECN, `dctcp` DCTCP's.",
+        "TCP without ECN is `reno`; `rfc3168` adds standard ECN, `dctcp` adds DCTCP's.",
     ),
-    alias(&["websearch"], "web-search", "The flow sizes of the DCTCP paper are `web-search`."),
-    alias(&["datamining"], "data-mining", "The flow sizes of the VL2 paper are `data-mining`."),
+    alias(
+        &["websearch"],
+        "web-search",
+        "The flow size distribution of the DCTCP paper is `web-search`.",
+    ),
+    alias(
+        &["datamining"],
+        "data-mining",
+        "The flow size distribution of the VL2 paper is `data-mining`.",
+    ),
     alias(
         &["microburst", "query"],
         "burst",
-        "Many senders to one receiver at once are the traffic source `burst`; the scenario `incast` has \
-         one ready.",
+        "Incast, many senders to one receiver at once, is the traffic source `burst`; the \
+         scenario `incast` is a ready example.",
     ),
 ];
 

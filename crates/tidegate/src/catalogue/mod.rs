@@ -27,54 +27,54 @@ use tidegate_units::{About, Catalogue, Choice, Field, Form, Named, Parameters, S
 
 use crate::builtin;
 
-/// What a name means.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
-    /// Which packets are stored
+    /// Buffer management: which packets a switch admits
     #[value(alias = "buffers")]
     Buffer,
-    /// What counts as small and large, and when a flow is complete
+    /// Measurement conventions: flow size classes and completion times
     #[value(alias = "conventions")]
     Convention,
-    /// What `tidegate plan --emit` can write
+    /// Switch configuration languages of `tidegate plan --emit`
     #[value(alias = "dialects")]
     Dialect,
-    /// What papers claim, to be run again with `tidegate reproduce`
+    /// Published figures for `tidegate reproduce`
     #[value(alias = "figures")]
     Figure,
-    /// How switches hold back single flows
+    /// Hop-by-hop flow control of single flows
     #[value(alias = "flow-controls")]
     FlowControl,
-    /// Networks that are part of the program, for `tidegate plan`
+    /// Built-in networks for `tidegate plan`
     #[value(alias = "networks")]
     Network,
-    /// The settings of a published TCP stack
+    /// Settings of published TCP stacks
     #[value(alias = "profiles")]
     Profile,
-    /// Scenarios that are part of the program
+    /// Built-in scenarios
     #[value(alias = "scenarios")]
     Scenario,
-    /// Which packet leaves next
+    /// Packet schedulers: which packet leaves next
     #[value(alias = "schedulers")]
     Scheduler,
-    /// Which packets are marked
+    /// ECN marking schemes
     #[value(alias = "schemes", alias = "marking")]
     Scheme,
-    /// How large flows are
+    /// Flow size distributions
     Sizes,
-    /// Hosts, switches and links
+    /// Topologies of hosts, switches and links
     #[value(alias = "topologies")]
     Topology,
-    /// Where flows come from
+    /// Traffic sources
     Traffic,
-    /// What hosts speak
+    /// Host transport protocols and congestion control
     #[value(alias = "transports")]
     Transport,
 }
 
 impl Kind {
-    /// The name of the kind.
+    /// Name of the kind.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
@@ -95,31 +95,31 @@ impl Kind {
     }
 }
 
-/// A name and what is known of it.
+/// Catalogue entry of a name.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
     pub(crate) name: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub(crate) line: String,
-    /// Its page, in Markdown.
+    /// Page in Markdown.
     pub(crate) page: String,
     pub(crate) parameters: Vec<Parameter>,
-    /// A part of a scenario file that uses it.
+    /// Part of a scenario file that uses the name.
     pub(crate) example: String,
 }
 
-/// A parameter as its field table has it.
+/// Parameter, from its field table.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) default: String,
     pub(crate) doc: String,
-    /// The words that it accepts, if it is a choice.
+    /// Accepted words of a choice.
     pub(crate) words: Vec<Word>,
 }
 
-/// A word that a parameter accepts.
+/// Word that a parameter accepts.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Word {
     pub(crate) name: &'static str,
@@ -229,7 +229,7 @@ fn listed<C: Catalogue>(kind: Kind) -> impl Iterator<Item = Entry> {
     })
 }
 
-/// A part that is in no catalogue: what a scenario needs is all that it has of it.
+/// A part outside the catalogues. Its scenario example consists only of the tables it needs.
 fn alone<N: Named>(kind: Kind) -> Entry {
     Entry { example: N::ABOUT.needs.to_owned(), ..part(kind, &N::ABOUT, parameters(&N::default())) }
 }
@@ -278,7 +278,7 @@ fn tidy(doc: &str) -> String {
     doc.replace("[`", "`").replace("`]", "`")
 }
 
-/// The names that are most like this one, closest first.
+/// Names most similar to this one, closest first.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wrong = wrong.to_lowercase().replace('_', "-");
     let likeness = |name: &str| {

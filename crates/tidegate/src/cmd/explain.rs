@@ -74,7 +74,7 @@ fn unknown(name: &str, entries: &[Entry]) -> Error {
             format!("did you mean {}? `tidegate list` shows all names", near.join(" or "))
         }
     };
-    Error::new(format!("nothing is called `{name}`\nhint: {hint}"))
+    Error::new(format!("unknown name `{name}`\nhint: {hint}"))
 }
 
 fn text(entry: &Entry, output: Output) -> String {
@@ -142,7 +142,7 @@ fn parameters(parameters: &[Parameter]) -> String {
     if parameters.is_empty() {
         return "None.\n".to_owned();
     }
-    let mut table = "| name | default | what it is |\n|---|---|---|\n".to_owned();
+    let mut table = "| name | default | description |\n|---|---|---|\n".to_owned();
     for parameter in parameters {
         let default = match parameter.default.as_str() {
             "" => "empty".to_owned(),

@@ -146,7 +146,7 @@ impl Laboratory {
         if let Some((id, failure)) = done.failures.first() {
             let text = match failure {
                 Failure::Unwritten(error) => error.to_string(),
-                failure => format!("run {id} left nothing: {failure}"),
+                failure => format!("run {id} failed: {failure}"),
             };
             return Err(Error::new(text));
         }
@@ -170,7 +170,7 @@ impl Laboratory {
     /// Says what is kept of runs that were stopped.
     pub(crate) fn interrupted(&self, command: &str) {
         self.output.warn(&format!(
-            "interrupted: {} are finished and kept in {}\nhint: go on with `{command} --resume`",
+            "interrupted: {} finished and kept in {}\nhint: resume with `{command} --resume`",
             run::count(self.folder.finished().len(), "run"),
             self.path().display()
         ));

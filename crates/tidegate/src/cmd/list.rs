@@ -46,6 +46,6 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<ExitStatus, Error
         }
     }
     output.print(&text)?;
-    output.say("\n`tidegate explain NAME` describes each.");
+    output.say("\n`tidegate explain NAME` describes one.");
     Ok(ExitStatus::Good)
 }

@@ -37,7 +37,7 @@ pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<ExitStatus, Err
     }
     written?;
     output.say(&format!(
-        "{} of {}, joined in {}",
+        "merged {} of {} into {}",
         count(runs, "run"),
         count(arguments.folders.len(), "folder"),
         arguments.out.display()
@@ -258,7 +258,7 @@ fn described(wrong: &[String]) -> String {
     }
     let runs = count(wrong.len(), "run");
     format!(
-        "{runs} cannot be joined: {}\nhint: remove what is damaged, then run the shards that have them with `--resume`, or again",
+        "cannot merge {runs}: {}\nhint: remove damaged runs, then run their shards with `--resume`, or again",
         lines.join(", ")
     )
 }

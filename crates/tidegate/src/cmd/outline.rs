@@ -168,12 +168,12 @@ fn traffic(plan: &[Experiment]) -> String {
     let some = if offered().all(|offered| offered.flows == 0) {
         String::new()
     } else if offered().all(|offered| offered.span == Span::ZERO) {
-        format!("{flows} flows of {bytes} in all, which start at once")
+        format!("{flows} flows, {bytes} in total, all starting at once")
     } else {
-        format!("{flows} flows of {bytes} in all, which arrive in {spans}")
+        format!("{flows} flows, {bytes} in total, arriving within {spans}")
     };
     let others = if offered().any(|offered| offered.endless > 0) {
-        format!("{endless} endless flows, which take what is left")
+        format!("{endless} endless flows, which use the remaining bandwidth")
     } else {
         String::new()
     };
@@ -190,20 +190,20 @@ fn load(plan: &[Experiment]) -> String {
     let Some((link, _)) = highest else {
         let is_endless = |outline: &Outline| outline.offered.endless > 0;
         let text = if outlines(plan).any(is_endless) {
-            "what endless flows get"
+            "endless flows only, limited by congestion control"
         } else {
-            "none that lasts"
+            "no sustained load"
         };
         return text.to_owned();
     };
     let loads = extremes(busiest().map(|(_, load)| *load), &percent);
-    format!("{loads} of the busiest link, {link}, with headers and without ACKs")
+    format!("{loads} of the busiest link, {link}, including headers, excluding ACKs")
 }
 
 fn runs(scenario: &Scenario, plan: &[Experiment]) -> String {
     let points = count(points(plan).count(), "point");
     format!(
-        "{}: {points}, {}; about {} on one core, by estimate",
+        "{}: {points}, {}; estimated time {} on one core",
         count(plan.len(), "run"),
         count(scenario.runs() as usize, "seed"),
         time(total(plan))
@@ -217,7 +217,7 @@ pub(crate) fn announce(plan: &[Experiment], open: usize, jobs: NonZeroUsize, out
     let part = real(open as u64) / real(plan.len().max(1) as u64);
     let spans = outlines(plan).map(|outline| seconds(outline.offered.span));
     output.say(&format!(
-        "flows arrive in {}; the runs take about {} with {}, by estimate",
+        "flows arrive within {}; estimated time {} with {}",
         extremes(spans, &time),
         time(total(plan) * part / real(jobs as u64)),
         count(jobs, "job")

@@ -46,7 +46,7 @@ fn find(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
         _ => {
             match std::fs::metadata(path) {
                 Ok(found) if found.is_dir() => {
-                    return Err(Unread::NoFile(no_file(file, "it is a folder")));
+                    return Err(Unread::NoFile(no_file(file, "is a folder")));
                 }
                 Ok(_) => {}
                 Err(error) => return Err(Unread::NoFile(no_file(file, &error.to_string()))),
@@ -81,6 +81,6 @@ fn no_file(file: &str, why: &str) -> String {
     let known = crate::builtin::ALL.iter().map(|builtin| builtin.name);
     let known = known.collect::<Vec<_>>().join(", ");
     format!(
-        "cannot read {file}: {why}\nhint: give the path of a scenario file, or a built-in scenario: {known},\n  or a published figure, as `tidegate list figure` shows them"
+        "cannot read {file}: {why}\nhint: give a scenario file, a built-in scenario ({known}),\n  or a published figure from `tidegate list figure`"
     )
 }

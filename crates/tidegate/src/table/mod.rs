@@ -67,11 +67,11 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
         tables.add("", &sheet, places, Shown::Interval, look);
     }
     if summary.points.iter().any(|point| point.baseline.is_some()) {
-        let title = "divided by the baseline's, seed by seed";
+        let title = "relative to the baseline, paired by seed";
         tables.add(title, &sheet, &chosen[0], Shown::Ratio, look);
     }
     let parts = [
-        (&summary.sizes, "size", "size of flow", &OF_SIZE[..]),
+        (&summary.sizes, "size", "flow size", &OF_SIZE[..]),
         (&summary.services, "service", "class of service", &OF_SERVICE[..]),
         (&summary.queues, "queue", "queue of the observed ports", &OF_QUEUE[..]),
     ];
@@ -81,13 +81,13 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
         };
         let sheet = Sheet::of_parts(summary, breakdown, noun);
         if sheet.rows().count() <= MOST_OF_PARTS {
-            let title = format!("by {what}; the report has the intervals");
+            let title = format!("by {what}; see the report for confidence intervals");
             let mut places = sheet.places(names);
             places.truncate(MOST_METRICS);
             tables.add(&title, &sheet, &places, Shown::Value, look);
         } else {
             let count = breakdown.parts.len();
-            let text = format!("The report has the numbers by {what}: there are {count}.");
+            let text = format!("See the report for the numbers by {what} ({count} in total).");
             tables.add_line(&look.paint.dim(&text));
         }
     }

@@ -90,28 +90,28 @@ fn a_capture_that_cannot_be_is_refused_before_anything_runs() {
     refused(&format!("{ONE} {capture} switch0"), &["in a shell the name needs quotes"]);
     refused(
         &format!("run tiny.toml {capture} all"),
-        &["a capture is of one run, and tiny.toml has 4 runs", "--set runs=1 --set seed=1"],
+        &["--capture takes a single run, and tiny.toml has 4 runs", "--set runs=1 --set seed=1"],
     );
     refused(
         &format!("{ONE} --capture there.pcapng --at all"),
-        &["there.pcapng exists already", "name another file"],
+        &["there.pcapng already exists", "choose another file"],
     );
     refused(
         &format!("run tiny.toml tiny.toml {capture} all"),
-        &["--capture writes one run, and 2 files are given"],
+        &["--capture takes one scenario, and 2 files are given"],
     );
     refused(&format!("{ONE} {capture} all --resume"), &["cannot be used with"]);
     refused(&format!("{ONE} {capture} all --trace 0"), &["cannot be used with"]);
     refused(
         &format!("{ONE} {capture} all --set observe.trace=0"),
-        &["a run is captured or traced, not both"],
+        &["a run can be captured or traced, not both"],
     );
     refused(&format!("{ONE} --capture new.pcapng"), &["--at"]);
     assert!(!room.path().join("new.pcapng").exists());
     assert_eq!(fs::read(room.path().join("there.pcapng")).unwrap(), b"precious");
     refused(
         &format!("{ONE} --capture nowhere/new.pcapng --at all"),
-        &["cannot write the capture nowhere/new.pcapng: there is no folder nowhere"],
+        &["cannot write the capture nowhere/new.pcapng: folder nowhere does not exist"],
     );
 }
 

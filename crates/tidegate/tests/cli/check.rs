@@ -77,8 +77,8 @@ fn more_than_a_link_carries_is_warned_of_before_the_run() {
     }
     let begun = room.run("run silent.toml --runs 1 --jobs 1 --out other");
     begun.reports("offered load: 2");
-    begun.reports("flows arrive in ");
-    begun.reports("by estimate");
+    begun.reports("flows arrive within ");
+    begun.reports("estimated time ");
     let fine = Room::with_tiny("no-overload").run("check tiny.toml");
     assert_eq!(fine.stderr, "");
 }

@@ -27,7 +27,7 @@ fn an_engine_that_is_not_installed_is_named() {
         ),
         (
             "run tiny.toml --engine ray --engine-option --partition=x",
-            "--engine-option --partition=x is none of Ray's",
+            "unknown Ray option: --engine-option --partition=x",
         ),
     ] {
         let words: Vec<&str> = words.split(' ').chain(["--out", "filled"]).collect();
@@ -45,13 +45,16 @@ fn what_an_engine_cannot_do_is_refused() {
     let room = Room::with_tiny("engine-refused");
     for (line, problem) in [
         ("run tiny.toml tiny.toml --engine slurm", "an engine runs one scenario at a time"),
-        ("run tiny.toml --on live --engine slurm", "a testbed has real packets"),
+        ("run tiny.toml --on live --engine slurm", "a testbed runs on this machine only"),
         ("run tiny.toml --engine slurm --shard 1/2", "cannot be used with"),
-        ("run tiny.toml --engine slurm --engine-option --array=1-9", "is given by tidegate itself"),
-        ("run tiny.toml --engine slurm --chunk 0", "above zero"),
+        (
+            "run tiny.toml --engine slurm --engine-option --array=1-9",
+            "is reserved: tidegate sets it itself",
+        ),
+        ("run tiny.toml --engine slurm --chunk 0", "above 0"),
         ("run tiny.toml --learn x", "required arguments"),
         ("run tiny.toml --engine pbs", "invalid value 'pbs'"),
-        ("attach nowhere", "no engine fills "),
+        ("attach nowhere", "no cluster job for "),
     ] {
         let said = room.run(line);
         said.ended(2);
@@ -60,7 +63,7 @@ fn what_an_engine_cannot_do_is_refused() {
     room.run("run tiny.toml --out there --quiet").ended(0);
     let said = room.run("run tiny.toml --engine slurm --out there");
     said.ended(2);
-    said.reports("there is there already");
+    said.reports("there already exists");
 }
 
 #[test]

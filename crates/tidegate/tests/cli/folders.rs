@@ -45,7 +45,7 @@ fn a_folder_that_another_program_fills_is_left_alone() {
     ] {
         let said = room.run(&format!("{line} --out out --resume"));
         said.ended(2);
-        said.reports("another tidegate writes to out");
+        said.reports("another tidegate is writing to out");
     }
     assert!(room.results("out") == before);
 }
@@ -246,7 +246,7 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     let line = "run tiny.toml --out out --jobs 1";
     let said = room.interrupted(line, || second.exists());
     said.ended(1);
-    said.reports("stopping; what is finished is kept");
+    said.reports("stopping; finished runs are kept");
     said.reports(" of 20 runs are finished and kept in out");
     // Both schemes are compared already, on the screen and on the page.
     for scheme in ["tcn", "none"] {
@@ -324,7 +324,7 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
 #[test]
 fn what_cannot_be_joined_is_named() {
     let room = Room::with_tiny("shards-wrong");
-    room.run("run tiny.toml --shard 5/4").reports("there is no shard 5 of 4");
+    room.run("run tiny.toml --shard 5/4").reports("no shard 5 of 4");
     room.run("run tiny.toml --out one --quiet").ended(0);
     room.run("run tiny.toml --seed 9 --out other --quiet").ended(0);
     let said = room.run("merge one other --out joined");
@@ -357,7 +357,7 @@ fn a_damaged_duplicate_is_named_wherever_it_stands_and_leaves_no_folder() {
         let said = room.run(line);
         said.ended(2);
         said.reports("bad/runs/tcn-s1/flows.parquet is damaged: its bytes have changed");
-        assert!(!said.stderr.contains("joined in"), "{}", said.stderr);
+        assert!(!said.stderr.contains("merged "), "{}", said.stderr);
         assert!(!room.path().join("whole").exists(), "{line}");
     }
     room.run("merge good --out whole").ended(0);
@@ -371,5 +371,5 @@ fn a_merge_that_cannot_be_written_leaves_nothing_in_the_way() {
     room.write("file", "");
     let said = room.run("merge part --out file/whole");
     said.ended(2);
-    assert!(!said.stderr.contains("joined in"), "{}", said.stderr);
+    assert!(!said.stderr.contains("merged "), "{}", said.stderr);
 }

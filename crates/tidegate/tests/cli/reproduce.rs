@@ -107,7 +107,7 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
     let said = room.run("reproduce figure.toml --from out --quiet");
     assert!(said.stdout.contains("version: full, 2 of 4 runs finished"), "{}", said.stdout);
     assert!(said.stdout.contains("  not finished\n"), "{}", said.stdout);
-    said.reports("2 runs of out/tiny-f1 left no results");
+    said.reports("no results for 2 runs of out/tiny-f1");
 }
 
 /// What is changed in the tiny figure, and what is quoted of that.

@@ -419,7 +419,11 @@ fn a_folder_has_one_writer() {
         let again = is_begun().then(|| room.run(&format!("{slow} --resume")));
         if let Some(again) = &again {
             assert_eq!(again.code, Some(2), "{}", again.stdout);
-            assert!(again.stderr.contains("another tidegate writes to one"), "{}", again.stderr);
+            assert!(
+                again.stderr.contains("another tidegate is writing to one"),
+                "{}",
+                again.stderr
+            );
         }
         again.is_some()
     });

@@ -173,7 +173,7 @@ pub(crate) fn an_array_of_60_survives_its_workers_and_its_submitter() {
     wait_for("a worker of shard 30", || kill_worker("30/60"));
     let second = cluster.said(&room, "attach filled");
     second.ended(2);
-    second.reports("another tidegate follows");
+    second.reports("another tidegate already follows");
     let said = Said::new("attach filled", &attached.wait_with_output().unwrap());
     said.ended(0);
     said.reports("lost, shard ");
@@ -184,7 +184,7 @@ pub(crate) fn an_array_of_60_survives_its_workers_and_its_submitter() {
     assert_eq!(runs, finished(&room, "local"), "nothing is lost or doubled");
     let over = cluster.said(&room, "attach filled");
     over.ended(2);
-    over.reports("no engine fills ");
+    over.reports("no cluster job for ");
 }
 
 pub(crate) fn cancelled_tasks_are_not_submitted_again() {

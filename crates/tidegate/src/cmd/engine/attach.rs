@@ -19,14 +19,14 @@ pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<ExitStatus, E
     let Some(state) = home.state()? else {
         let folder = folder.display();
         return Err(Error::new(format!(
-            "no engine fills {folder}\nhint: a command with --engine begins it; when all is done there is \
-             nothing left to follow"
+            "no cluster job for {folder}\nhint: start one with --engine; a finished and merged job \
+             leaves nothing to attach to"
         )));
     };
     state.check_build()?;
     let cannot = |why: &dyn std::fmt::Display| {
         let place = state.directory.display();
-        Error::new(format!("cannot go on from {place}: {why}"))
+        Error::new(format!("cannot re-attach from {place}: {why}"))
     };
     // Files were named from there.
     std::env::set_current_dir(&state.directory).map_err(|error| cannot(&error))?;
@@ -53,7 +53,7 @@ pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<ExitStatus, E
             tune.target = target;
             tune::tune(&tune, output)
         }
-        Some(_) => Err(cannot(&"its command has no engine")),
+        Some(_) => Err(cannot(&"its command takes no --engine")),
     }
 }
 

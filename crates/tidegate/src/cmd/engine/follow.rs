@@ -87,7 +87,7 @@ impl<'a> Follower<'a> {
             let all: Vec<u32> = self.state.shards().collect();
             self.submit(&all)?;
             self.output.say(&format!(
-                "{} in {}; `tidegate attach {}` follows them from elsewhere",
+                "submitted {} in {}; `tidegate attach {}` follows them from another terminal",
                 count(self.work.seconds.len(), "run"),
                 count(all.len(), "task"),
                 quoted(&self.home.folder().display().to_string())
@@ -101,7 +101,7 @@ impl<'a> Follower<'a> {
         match wrong {
             None => {
                 self.output.warn(&format!(
-                    "nobody follows the tasks any more, which go on\nhint: `tidegate attach {}` follows them; {}",
+                    "detached: the tasks continue without this program\nhint: follow them with `tidegate attach {}`; {}",
                     quoted(&self.home.folder().display().to_string()),
                     self.engine.cancel(&self.state.jobs)
                 ));
@@ -157,7 +157,7 @@ impl<'a> Follower<'a> {
         let shards = self.state.shards();
         self.forgiven = shards.filter(|&shard| known.is_cancelled(shard)).collect();
         if !failed.is_empty() {
-            self.output.say(&format!("{} again", count(failed.len(), "task")));
+            self.output.say(&format!("resubmitting {}", count(failed.len(), "task")));
             self.submit(&failed)?;
         }
         Ok(())
@@ -251,7 +251,7 @@ impl<'a> Follower<'a> {
         board.show(
             done,
             steps.min(most),
-            &format!("tasks: {running} running, {waiting} waiting, {ended} over"),
+            &format!("tasks: {running} running, {waiting} waiting, {ended} ended"),
         );
     }
 
@@ -270,7 +270,7 @@ impl<'a> Follower<'a> {
         }
         let (first, tasks) = (again[0], count(again.len(), "task"));
         board.suspend(|| {
-            self.output.say(&format!("{tasks} lost, shard {first} first: submitted again"));
+            self.output.say(&format!("{tasks} lost, the first is shard {first}; resubmitted"));
         });
         self.submit(&again)
     }
@@ -280,7 +280,7 @@ impl<'a> Follower<'a> {
             return error;
         };
         Error::new(format!(
-            "{text}\nhint: the tasks may go on; `tidegate attach {}` follows them later",
+            "{text}\nhint: the tasks may still be running; follow them later with `tidegate attach {}`",
             quoted(&self.home.folder().display().to_string())
         ))
     }
@@ -297,7 +297,7 @@ impl<'a> Follower<'a> {
                     let why = why.lines().next().unwrap_or_default();
                     format!("shard {shard}: {why}")
                 }
-                Wrong::Failed => format!("runs of shard {shard} left nothing{}", tail(&log)),
+                Wrong::Failed => format!("runs of shard {shard} failed{}", tail(&log)),
                 Wrong::Cancelled => format!("shard {shard} was cancelled"),
                 Wrong::Lost => format!("shard {shard} was lost {ATTEMPTS} times{}", tail(&log)),
             });
@@ -307,7 +307,7 @@ impl<'a> Follower<'a> {
             lines.push(format!("and {} more", wrong.len() - NAMED));
         }
         let text = format!(
-            "{}\nhint: all others are kept; `tidegate attach {}` submits these again",
+            "{}\nhint: all others are kept; resubmit these with `tidegate attach {}`",
             lines.join("\n"),
             quoted(&self.home.folder().display().to_string())
         );
@@ -326,7 +326,7 @@ fn tail(log: &Path) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(3)..];
     if last.is_empty() {
-        return format!(", and said nothing in {}", log.display());
+        return format!("; {} is empty", log.display());
     }
-    format!("; the end of {}:\n  {}", log.display(), last.join("\n  "))
+    format!("; last lines of {}:\n  {}", log.display(), last.join("\n  "))
 }

@@ -85,7 +85,7 @@ impl Home {
         let file = File::create(&path).map_err(unwritten(&path))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Error::new(format!(
-                "another tidegate follows what fills {}\nhint: end it first, or let it",
+                "another tidegate already follows the cluster job of {}\nhint: stop it first, or let it continue",
                 self.folder.display()
             ))),
             // A file system without locks is no reason not to go on.
@@ -170,7 +170,7 @@ impl State {
         self.check_build()?;
         if self.task != work.task {
             return Err(Error::new(format!(
-                "{} is filled by another command: tidegate {}\nhint: give another folder with --out",
+                "the cluster job of {} belongs to another command: tidegate {}\nhint: choose another folder with --out",
                 work.folder.display(),
                 self.task.join(" ")
             )));
@@ -184,8 +184,8 @@ impl State {
             return Ok(());
         }
         Err(Error::new(format!(
-            "the tasks are of another build of the program: {} there and {own} now\n\
-             hint: use the program that submitted them, {}, or begin again with another --out",
+            "the tasks were submitted by another build of tidegate: {}; this one is {own}\n\
+             hint: use the program that submitted them, {}, or start over with another --out",
             self.build,
             self.program.join(" ")
         )))

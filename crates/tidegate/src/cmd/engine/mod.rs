@@ -175,7 +175,7 @@ fn said(command: &mut std::process::Command, who: &str) -> Result<String, Error>
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::new(format!(
                 "{who} is not installed here: there is no `{program}`\n\
-                 hint: run this where it is, or leave --engine out"
+                 hint: run this on a machine that has it, or leave out --engine"
             )));
         }
         Err(error) => return Err(Error::new(format!("cannot run {program}: {error}"))),
@@ -186,6 +186,6 @@ fn said(command: &mut std::process::Command, who: &str) -> Result<String, Error>
     let talk = String::from_utf8_lossy(&output.stderr);
     let mut lines = talk.lines().map(str::trim);
     let last = lines.rfind(|line| !line.is_empty());
-    let last = last.unwrap_or("it does not say why");
-    Err(Error::new(format!("{who} refuses ({program}): {last}")))
+    let last = last.unwrap_or("no reason given");
+    Err(Error::new(format!("{who} failed ({program}): {last}")))
 }

@@ -68,8 +68,8 @@ impl Ray {
         for option in options {
             let wrong = || {
                 Error::new(format!(
-                    "--engine-option {option} is none of Ray's\n\
-                     hint: address=auto, address=local or that of a cluster, python=PATH, num_cpus=COUNT of a task"
+                    "unknown Ray option: --engine-option {option}\n\
+                     hint: known are address=auto, address=local, address=CLUSTER, python=PATH and num_cpus=COUNT (per task)"
                 ))
             };
             let (key, value) = option.split_once('=').ok_or_else(wrong)?;
@@ -103,15 +103,15 @@ impl Engine for Ray {
         command.arg(self.driver()).args(["check", &self.address]);
         said(&mut command, WHO).map_err(|error| match error {
             Error::Other(text) if text.contains("No module named") => Error::new(format!(
-                "Ray is not installed for {}: it has no module `ray`\n\
-                 hint: --engine-option python=PATH names a Python that has it",
+                "Ray is not installed for {}: there is no module `ray`\n\
+                 hint: choose a Python that has it with --engine-option python=PATH",
                 self.python
             )),
-            Error::Other(text) if text.contains("refuses") => {
+            Error::Other(text) if text.contains("Ray failed") => {
                 let why = text.split_once("): ").map_or(text.as_str(), |(_, why)| why);
                 Error::new(format!(
                     "cannot reach Ray at `{}`: {why}\n\
-                     hint: `ray start --head` begins a cluster; --engine-option address=local uses this machine",
+                     hint: start a cluster with `ray start --head`, or use this machine with --engine-option address=local",
                     self.address
                 ))
             }
@@ -175,7 +175,7 @@ impl Engine for Ray {
 
     fn cancel(&self, _: &[String]) -> String {
         format!(
-            "`pkill -f {}` ends them",
+            "cancel them with `pkill -f {}`",
             crate::cmd::run::quoted(&self.driver().display().to_string())
         )
     }

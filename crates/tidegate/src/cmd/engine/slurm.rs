@@ -28,8 +28,8 @@ impl Slurm {
         };
         if let Some(option) = options.iter().find(is_ours) {
             return Err(Error::new(format!(
-                "--engine-option {option} is given by tidegate itself\n\
-                 hint: others are passed on to sbatch, such as --partition=short or --time=30"
+                "--engine-option {option} is reserved: tidegate sets it itself\n\
+                 hint: other sbatch options are passed on, such as --partition=short or --time=30"
             )));
         }
         Ok(Self { options: options.to_vec() })
@@ -83,7 +83,7 @@ impl Engine for Slurm {
     }
 
     fn cancel(&self, jobs: &[String]) -> String {
-        format!("`scancel {}` ends them", jobs.join(" "))
+        format!("cancel them with `scancel {}`", jobs.join(" "))
     }
 }
 
@@ -130,7 +130,7 @@ fn script(job: &Job<'_>) -> String {
     let words = job.words(SHARD, CORES).into_iter().map(|word| shell(&word));
     format!(
         "#!/bin/sh\n\
-         # Shards of a command of tidegate, one for each task of the array.\n\
+         # Shards of a tidegate command, one per array task.\n\
          cd {} || exit\n\
          exec {}\n",
         quoted(&job.state.directory.display().to_string()),

@@ -55,8 +55,8 @@ fn with_way_out(error: Unwritten, is_named: bool) -> Error {
     match error {
         Unwritten::Folder(folder::Error::Write { path, source }) if !is_named => {
             Error::new(format!(
-                "cannot write {}: {source}\nhint: `--out FILE` writes the page elsewhere and \
-                 leaves the folder as it is",
+                "cannot write {}: {source}\nhint: write the page elsewhere with `--out FILE`; \
+                 the folder is then left unchanged",
                 path.display()
             ))
         }
@@ -132,7 +132,7 @@ where
         if records.is_empty() {
             let paths = folders.iter().map(|folder| folder.path().display().to_string());
             let paths = paths.collect::<Vec<_>>().join(", ");
-            return Err(Error::new(format!("no run is finished in {paths}")));
+            return Err(Error::new(format!("no finished run in {paths}")));
         }
         let manifests = folders.iter().map(|folder| folder.manifest().clone());
         let manifests: Vec<Manifest> = manifests.collect();
@@ -292,7 +292,7 @@ pub(crate) fn check_baseline<'a>(
     }
     labels.dedup();
     let known = labels.join(", ");
-    Err(Error::new(format!("no point is called `{name}`\nhint: there are {known}")))
+    Err(Error::new(format!("no point is called `{name}`\nhint: the points are {known}")))
 }
 
 /// Whether a point has planned runs and no finished one.
@@ -352,13 +352,13 @@ fn legend(summary: &Summary, tables: &Tables) -> String {
     let runs = || summary.points.iter().map(|point| point.runs as usize);
     let (least, most) = (runs().min().unwrap_or(0), runs().max().unwrap_or(0));
     let runs = if least == most { count(most, "run") } else { format!("{least} to {most} runs") };
-    let mut legend = format!("{runs} of each; ± is half of a 95 % confidence interval");
+    let mut legend = format!("{runs} per point; ± is half of a 95 % confidence interval");
     if tables.has_best {
         let among = if tables.has_groups { "group" } else { "column" };
-        _ = write!(legend, "; * is the best of its {among}");
+        _ = write!(legend, "; * is the best in its {among}");
     }
     if tables.has_tied {
-        legend.push_str("; ~ is not distinguishable from the best: the intervals meet");
+        legend.push_str("; ~ ties with the best (95 % intervals overlap)");
     }
     legend
 }
@@ -386,7 +386,7 @@ fn missing<F>(comparison: &Comparison<F>) -> Option<String> {
     let paths = comparison.folders.iter().map(Folder::path);
     let paths = paths.map(|path| path.display().to_string());
     Some(format!(
-        "{missing} of {} left no results\nhint: --resume runs what is missing",
+        "no results for {missing} of {}\nhint: run the missing ones with --resume",
         paths.collect::<Vec<_>>().join(", ")
     ))
 }
@@ -396,7 +396,7 @@ pub(crate) fn warnings<F>(comparison: &Comparison<F>) -> Vec<String> {
     let mut texts: Vec<String> = missing(comparison).into_iter().collect();
     let waits = comparison.waits.iter();
     texts.extend(waits.map(|name| {
-        format!("no run of the baseline `{name}` is finished: nothing is compared with it")
+        format!("no run of the baseline `{name}` is finished, so nothing is compared with it")
     }));
     texts.extend(comparison.summary.warnings.iter().cloned());
     let points = || comparison.summary.points.iter();

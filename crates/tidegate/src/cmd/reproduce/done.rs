@@ -80,7 +80,7 @@ impl Done {
         let folder = page.with_extension("");
         let cannot = |error: std::io::Error| {
             let (page, folder) = (page.display(), folder.display());
-            Error::new(format!("cannot write {page} with what is in {folder}: {error}"))
+            Error::new(format!("cannot write {page} from the measurements in {folder}: {error}"))
         };
         let is_known = |id: &str| library::file(id).is_some();
         let (mut left_out, mut own) = (self.others.clone(), Vec::new());
@@ -90,7 +90,9 @@ impl Done {
                 left_out.push(id.clone());
             }
             if left_out.contains(id) {
-                output.warn(&format!("{id} has other settings, and is not put on the page"));
+                output.warn(&format!(
+                    "{id} was run with different settings and is left out of the page"
+                ));
             } else if is_known(id) {
                 own.push(measured);
             }
@@ -100,7 +102,7 @@ impl Done {
             let kept = Measurements::read(&folder, id).map_err(cannot)?;
             if kept.is_some_and(|kept| kept.is_whole()) && !measured.is_whole() {
                 output.warn(&format!(
-                    "{id} stays on the page as it is: it was run in full there, with the same settings"
+                    "{id} stays unchanged on the page, which has a full run with the same settings"
                 ));
             } else if !measured.claims.is_empty() && measured.planned > 0 {
                 measured.write(&folder).map_err(cannot)?;
@@ -117,7 +119,7 @@ impl Done {
     /// The headlines of the papers whose figures were asked for.
     fn headlines(&self) -> Vec<Headlines> {
         let of = |paper: &paper::Paper| Headlines {
-            title: format!("{}: what became of its main claims", paper.name),
+            title: format!("{}: verdicts on its main claims", paper.name),
             claims: (paper.answered(&self.figures).into_iter())
                 .map(|answered| {
                     let row = Row { note: Some(answered.cause), ..answered.finding.row() };
@@ -151,7 +153,7 @@ impl Done {
         if has_figures {
             let verdicts = tally.map(|(verdict, count)| (verdict.title(), count));
             let gallery = Gallery {
-                title: "Published figures, run again",
+                title: "Published figures, reproduced",
                 facts: &facts,
                 verdicts: &verdicts,
                 headlines: &self.headlines(),

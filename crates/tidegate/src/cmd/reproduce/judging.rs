@@ -50,7 +50,7 @@ impl Note {
         let note: Self = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         let versions = [Version::Full, Version::Quick];
         let found = versions.into_iter().find(|version| version.name() == note.version);
-        found.ok_or_else(|| wrong(&format!("there is no version `{}`", note.version)))
+        found.ok_or_else(|| wrong(&format!("unknown version `{}`", note.version)))
     }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn judge_all(
         }
         if is_other {
             output.warn(&format!(
-                "{} has results of other settings than {name} has now: they are judged as they are",
+                "the results in {} have different settings than {name} has now; they are judged anyway",
                 path.display()
             ));
             done.others.push(entry.figure.id.clone());
@@ -225,6 +225,6 @@ fn is_other(folder: &Folder, scenario: &Scenario) -> bool {
 fn warn_missing(path: &Path, runs: usize, output: Output) {
     if runs > 0 {
         let runs = super::super::run::count(runs, "run");
-        output.warn(&format!("{runs} of {} left no results", path.display()));
+        output.warn(&format!("no results for {runs} of {}", path.display()));
     }
 }

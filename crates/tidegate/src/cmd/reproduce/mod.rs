@@ -38,7 +38,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<ExitSta
     }
     if let Some(shard) = arguments.share.shard {
         output.say(&format!(
-            "shard {shard} is in {}\nhint: `tidegate merge` joins all shards, and judges",
+            "shard {shard} is in {}\nhint: merge all shards and judge the claims with `tidegate merge`",
             done.folder.display()
         ));
         return Ok(done.verdict);
@@ -123,7 +123,7 @@ fn asked_of_all(shards: &[PathBuf]) -> Result<Asked, Error> {
         if asked_of(other)? != asked {
             let (one, other) = (shards[0].display(), other.display());
             return Err(Error::new(format!(
-                "{one} and {other} were asked for other figures or settings"
+                "{one} and {other} have different figures or settings"
             )));
         }
     }
@@ -169,7 +169,7 @@ fn names(arguments: &Reproduce) -> Result<Vec<String>, Error> {
             papers.dedup();
             let papers = papers.join(", ");
             return Err(Error::new(format!(
-                "no paper is called `{paper}`\nhint: there are {papers}"
+                "no paper is called `{paper}`\nhint: the papers are {papers}"
             )));
         }
         names.extend(own.into_iter().map(|id| String::from(*id)));
@@ -209,7 +209,7 @@ fn list(output: Output) -> Result<ExitStatus, Error> {
     }
     output.print(&text)?;
     output.say(
-        "\n`tidegate reproduce ID` runs one of them, `--paper NAME` all of a paper, `--all` all.",
+        "\nRun one with `tidegate reproduce ID`, a paper's with `--paper NAME`, or all with `--all`.",
     );
     Ok(ExitStatus::Good)
 }
@@ -220,7 +220,7 @@ fn entry(name: &str, version: Version, set: &[String]) -> Result<Entry, Error> {
     }
     let read = |overrides: &[String]| read_scenario(Path::new(name), overrides);
     let entry = Entry::new(&read, version, set).map_err(Error::new)?;
-    entry.ok_or_else(|| Error::new(format!("{name} has no [figure] that says what is claimed")))
+    entry.ok_or_else(|| Error::new(format!("{name} has no table [figure] with claims")))
 }
 
 fn library_entry(name: &str, version: Version, set: &[String]) -> Option<Result<Entry, Error>> {

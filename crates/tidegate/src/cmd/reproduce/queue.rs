@@ -62,7 +62,7 @@ pub(super) fn run_all(
     if arguments.target.resume && !folder.is_dir() && !is_new {
         let folder = folder.display();
         return Err(Error::new(format!(
-            "there is nothing to go on with: {folder} does not exist\nhint: leave --resume out"
+            "nothing to resume: {folder} does not exist\nhint: leave out --resume"
         )));
     }
     let mut done = Done::new(&folder, env!("TIDEGATE_REVISION"));
@@ -104,7 +104,7 @@ pub(super) fn run_all(
     if done.is_interrupted {
         done.verdict = ExitStatus::Bad;
         output.warn(&format!(
-            "interrupted: what is finished is kept in {}\nhint: go on with the same command and \
+            "interrupted: finished runs are kept in {}\nhint: resume with the same command and \
              `--out {0} --resume`",
             done.folder.display()
         ));
@@ -251,7 +251,7 @@ fn execute(
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
     let plans = parts().map(|(_, part)| (part.job.asked(), lacking(part)));
     output.say(&format!(
-        "{}: {}, results in {}; about {} with {}, by estimate",
+        "{}: {}, results in {}; estimated time {} with {}",
         run::count(wanted.len(), "figure"),
         run::count(runs, "run"),
         done.folder.display(),

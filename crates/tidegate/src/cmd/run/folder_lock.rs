@@ -63,7 +63,7 @@ impl FolderLock {
             thread::sleep(PAUSE);
         }
         Err(Error::new(format!(
-            "another tidegate writes to {}\nhint: wait for it or stop it, or name another folder",
+            "another tidegate is writing to {}\nhint: wait for it, stop it, or choose another folder",
             folder.display()
         )))
     }

@@ -160,7 +160,7 @@ pub(crate) fn run(
     for job in &jobs {
         if is_interrupted() {
             verdict = ExitStatus::Bad;
-            output.warn(&format!("interrupted: {} was not begun", job.file));
+            output.warn(&format!("interrupted: {} was not started", job.file));
             continue;
         }
         let (of_job, value) = run_job(job, running, capture.as_ref(), output)?;
@@ -185,15 +185,15 @@ fn fill(
     let refused = |what: &str, hint: &str| Error::new(format!("{what}\nhint: {hint}"));
     let [job] = jobs else {
         let what = "an engine runs one scenario at a time";
-        return Err(refused(what, "give each file a command and an --out"));
+        return Err(refused(what, "run each file with its own command and --out"));
     };
     if job.on.world == World::Live {
-        let what = "a testbed has real packets of one machine, and no engine";
-        return Err(refused(what, "leave --engine out"));
+        let what = "a testbed runs on this machine only, so it cannot use an engine";
+        return Err(refused(what, "leave out --engine"));
     }
     if job.file == "-" {
-        let what = "tasks of an engine cannot read this standard input";
-        return Err(refused(what, "give the scenario as a file that all machines see"));
+        let what = "an engine's tasks cannot read standard input";
+        return Err(refused(what, "give the scenario as a file that all machines can read"));
     }
     if !engine::is_taken(&job.path) && job.path.exists() {
         return Err(occupied(&job.path));
@@ -240,8 +240,8 @@ pub(crate) fn add_learn(words: &mut Vec<String>, share: &Share) -> Result<(), Er
 /// That a folder is there which an engine would fill.
 pub(crate) fn occupied(folder: &Path) -> Error {
     Error::new(format!(
-        "{} is there already\nhint: give another folder with --out; --resume without --engine goes on with its \
-         missing runs on this machine",
+        "{} already exists\nhint: choose another folder with --out, or run its missing runs on this machine \
+         with --resume and without --engine",
         folder.display()
     ))
 }
@@ -250,8 +250,8 @@ pub(crate) fn occupied(folder: &Path) -> Error {
 fn check_untraced(plan: &[Experiment]) -> Result<(), Error> {
     for experiment in plan.iter().filter(|experiment| experiment.replication == 0) {
         if experiment.build().map_err(Error::new)?.trace.is_some() {
-            let text = "`observe.trace` and --trace read the simulator's packets\n\
-                        hint: capture those of a testbed with tcpdump";
+            let text = "`observe.trace` and --trace work only in the simulator\n\
+                        hint: capture a testbed's packets with tcpdump";
             return Err(Error::new(text));
         }
     }
@@ -261,12 +261,13 @@ fn check_untraced(plan: &[Experiment]) -> Result<(), Error> {
 /// Checks that a capture is of one scenario in the simulator.
 fn check_capturable(files: &[String], on: &On) -> Result<(), Error> {
     if on.world == World::Live {
-        let text = "--capture reads the simulator's packets\nhint: capture those of a testbed with tcpdump";
+        let text =
+            "--capture works only in the simulator\nhint: capture a testbed's packets with tcpdump";
         return Err(Error::new(text));
     }
     if files.len() > 1 {
-        let text = format!("--capture writes one run, and {} files are given", files.len());
-        return Err(Error::new(format!("{text}\nhint: run them one by one")));
+        let text = format!("--capture takes one scenario, and {} files are given", files.len());
+        return Err(Error::new(format!("{text}\nhint: run them separately")));
     }
     Ok(())
 }
@@ -286,7 +287,7 @@ pub(crate) fn capture(
         let first = plan.first().map(|run| command(file, &On::default(), &run.overrides()));
         let runs = count(plan.len(), "run");
         return Err(Error::new(format!(
-            "a capture is of one run, and {file} has {runs}\nhint: choose one, such as the first: {}",
+            "--capture takes a single run, and {file} has {runs}\nhint: choose one, such as the first: {}",
             first.unwrap_or_default()
         )));
     };
@@ -349,7 +350,7 @@ fn run_job(
     let say_interrupted = || {
         let again = again(job, running);
         output.warn(&format!(
-            "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
+            "interrupted: {finished} of {} finished and kept in {}\nhint: resume with `{again}`",
             count(job.asked().len(), "run"),
             job.path.display()
         ));
@@ -360,7 +361,7 @@ fn run_job(
     }
     if let Some(shard) = running.share.shard {
         output.say(&format!(
-            "shard {shard}: {finished} of {} are in {}\nhint: `tidegate merge` joins all shards",
+            "shard {shard}: {finished} of {} in {}\nhint: merge all shards with `tidegate merge`",
             count(job.plan.len(), "run"),
             job.path.display()
         ));
@@ -405,7 +406,7 @@ pub(crate) fn draw_trace(
     if records.any(|record| !record.trace.is_empty()) {
         let folder = folder.join(TRACES);
         let drawn = comparison.write_trace(&folder)?;
-        output.say(&format!("{drawn} charts of the trace in {}", folder.display()));
+        output.say(&format!("{drawn} trace charts in {}", folder.display()));
     }
     Ok(())
 }
@@ -581,10 +582,10 @@ pub(super) fn listen(output: Output) {
         if INTERRUPT.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        output.say("stopping; what is finished is kept (once more to end at once)");
+        output.say("stopping; finished runs are kept (press Ctrl-C again to exit immediately)");
     });
     if let Err(error) = set {
-        output.warn(&format!("Ctrl-C will lose runs that are not finished: {error}"));
+        output.warn(&format!("cannot catch Ctrl-C, which will lose unfinished runs: {error}"));
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn choose(
         if taken.contains(&path.as_path()) {
             let text = format!("two scenarios are both called `{name}`");
             return Err(Error::new(format!(
-                "{text}\nhint: run them one by one, each with its --out"
+                "{text}\nhint: run them separately, each with its own --out"
             )));
         }
         return Ok(path);
@@ -49,8 +49,7 @@ pub(crate) fn choose(
         break;
     }
     newest.ok_or_else(|| {
-        let text =
-            format!("there is nothing to go on with: {} does not exist", home.join(name).display());
-        Error::new(format!("{text}\nhint: name the folder with --out, or leave --resume out"))
+        let text = format!("nothing to resume: {} does not exist", home.join(name).display());
+        Error::new(format!("{text}\nhint: name the folder with --out, or leave out --resume"))
     })
 }
