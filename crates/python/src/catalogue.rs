@@ -1,11 +1,11 @@
-//! What can be named at a port, for the documentation of the package.
+//! Names of schemes, schedulers and buffers, for the documentation of the package.
 
 use std::collections::BTreeMap;
 
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_units::Catalogue;
 
-/// The names of each kind of part, each with what it does in a line.
+/// Names of each kind with one-line descriptions.
 pub(crate) fn parts() -> BTreeMap<&'static str, BTreeMap<&'static str, &'static str>> {
     BTreeMap::from([
         ("scheme", named::<mark::Config>()),

@@ -1,4 +1,4 @@
-//! What goes wrong, as Python has it.
+//! Errors of the package.
 
 use std::fmt::Display;
 
@@ -9,11 +9,11 @@ pyo3::create_exception!(
     tidegate,
     Error,
     PyValueError,
-    "What cannot be done, in the words of the command line: a mistake in a scenario comes with its line, a \
-     caret and what is allowed."
+    "Error with the text of the command line. A mistake in a scenario comes with its line, a caret and the \
+     allowed values."
 );
 
-/// An error with this text.
+/// Error with this text.
 pub(crate) fn error(text: impl Display) -> PyErr {
     Error::new_err(text.to_string())
 }

@@ -1,17 +1,11 @@
-//! The compiled half of the Python package `tidegate`; the other half is in `python/tidegate`,
-//! which says what users see.
+//! The compiled half of the Python package `tidegate`; the other half is in `python/tidegate`.
 //!
-//! Nothing here decides anything: scenarios, runs and commands are those of the program, through
-//! its [`embed`](tidegate::embed) module, and ports those of the dataplane. While a run goes on,
-//! Python is free to do something else.
+//! Studies run as in the program, and ports come from the dataplane. Whole commands run in the
+//! program itself, which the package contains. During a run, other Python threads continue.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "what Python hands over belongs to the function"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "arguments from Python belong to the function")]
 
 mod catalogue;
-mod command;
 mod error;
 mod marker;
 mod packet;
@@ -28,8 +22,6 @@ use pyo3::pymodule;
 mod _tidegate {
     use pyo3::prelude::*;
 
-    #[pymodule_export]
-    use crate::command::{command, main};
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]

@@ -1,7 +1,7 @@
-//! Marking schemes that are written in Python.
+//! Marking schemes written in Python.
 //!
-//! An exception ends the run: it is kept, the scheme marks nothing from then on, and whoever
-//! started the run raises it, with its traceback, when the run has ended.
+//! An exception ends the run: the scheme marks nothing from then on, and `run` raises the exception
+//! with its traceback at the end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,34 +16,34 @@ use tidegate_units::{ConfigError, QueueId, Span};
 use crate::packet::{Packet, PortInfo};
 use crate::quantity::unfit;
 
-/// What makes schemes: a class, or anything else that is called with a port.
+/// Factory of schemes: a class, or another callable that takes a port.
 #[derive(Debug)]
 pub(crate) struct Maker {
     factory: Py<PyAny>,
-    /// The class whose methods decide nothing.
+    /// Base class, whose methods never mark.
     base: Py<PyAny>,
     failure: Arc<Failure>,
 }
 
-/// The first exception of a run's schemes.
+/// First exception of a run's schemes.
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     error: Mutex<Option<PyErr>>,
-    /// Set with it: the run ends soon.
+    /// Set with the exception: ends the run soon.
     pub(crate) interrupt: AtomicBool,
 }
 
 impl Failure {
     fn note(&self, error: PyErr) {
-        let mut first = self.error.lock().expect("nobody panics while holding it");
+        let mut first = self.error.lock().expect("no thread panics while holding it");
         first.get_or_insert(error);
         self.interrupt.store(true, Ordering::Relaxed);
     }
 
-    /// The exception, if there was one. Schemes are asked again from then on.
+    /// Takes the exception, if any, and re-enables the schemes.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let mut error = self.error.lock().expect("nobody panics while holding it");
+        let mut error = self.error.lock().expect("no thread panics while holding it");
         error.take()
     }
 }
@@ -70,7 +70,7 @@ impl Maker {
         if !scheme.is_instance(base)? {
             return Err(unfit("marker", self.factory.bind(py), ALLOWED));
         }
-        // What the class leaves as it is need not be called.
+        // Methods that the class does not override are not called.
         let own = |name: &str| -> PyResult<Option<Py<PyAny>>> {
             let is_own = !scheme.get_type().getattr(name)?.is(base.getattr(name)?);
             let method = is_own.then(|| scheme.getattr(name)).transpose()?;
@@ -99,7 +99,7 @@ impl Make for Maker {
     }
 }
 
-/// The scheme of one port: its methods, if they decide anything.
+/// Scheme of one port: the methods that its class overrides.
 struct Scheme {
     on_enqueue: Option<Py<PyAny>>,
     on_dequeue: Option<Py<PyAny>>,
@@ -132,7 +132,7 @@ impl Scheme {
     }
 }
 
-/// Whether to mark: true or false, or the name of the rule that the mark counts for.
+/// Decision from an answer: true, false, or the name of the rule that the mark counts for.
 fn verdict(answer: &Bound<'_, PyAny>, rule: Rule) -> PyResult<MarkDecision> {
     let Ok(name) = answer.cast::<PyString>() else {
         return Ok(MarkDecision::mark_if(answer.is_truthy()?, rule));

@@ -1,4 +1,4 @@
-//! What Python sees of packets and ports: plain objects.
+//! Packets and ports as plain Python objects.
 
 use pyo3::prelude::*;
 use tidegate_dataplane::mark::{Cx, PortInfo as Info};
@@ -7,22 +7,21 @@ use tidegate_units::{Ecn, Span};
 
 use crate::quantity::{name_of, seconds};
 
-/// A packet that a scheme decides on, with what it finds at the port. Counts leave the packet
-/// itself out.
+/// Packet that a scheme decides on, with the state of its port. Counts exclude the packet itself.
 #[pyclass(frozen, get_all, module = "tidegate")]
 #[derive(Debug)]
 pub(crate) struct Packet {
-    /// When it arrives, or when its transmission starts, in seconds.
+    /// Time of arrival, or of the start of transmission, in seconds.
     time: f64,
     /// The same in picoseconds.
     time_ps: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     size: u32,
-    /// The flow that it belongs to.
+    /// Flow of the packet.
     flow: u32,
-    /// Its codepoint: "not-ect", "ect0", "ect1" or "ce".
+    /// Codepoint: "not-ect", "ect0", "ect1" or "ce".
     ecn: &'static str,
-    /// Its queue.
+    /// Queue of the packet.
     queue: u8,
     /// Bytes in that queue.
     queue_bytes: u32,
@@ -32,7 +31,7 @@ pub(crate) struct Packet {
     port_bytes: u32,
     /// Packets in all queues of the port.
     port_packets: u32,
-    /// How long it waited, in seconds; None on arrival.
+    /// Sojourn time in seconds; None on arrival.
     sojourn: Option<f64>,
     /// The same in picoseconds.
     sojourn_ps: Option<u64>,
@@ -73,19 +72,19 @@ impl Packet {
     }
 }
 
-/// The port that a scheme is made for.
+/// Port of a scheme.
 #[pyclass(frozen, get_all, module = "tidegate")]
 #[derive(Debug)]
 pub(crate) struct PortInfo {
-    /// The speed of its link in bit/s.
+    /// Rate of the link in bit/s.
     rate_bps: u64,
-    /// Its number of queues.
+    /// Number of queues.
     queues: u8,
-    /// The name of its scheduler.
+    /// Name of the scheduler.
     scheduler: &'static str,
-    /// The seed of the run.
+    /// Seed of the run.
     seed: u64,
-    /// A number that no other port of the run has: a scheme that draws at random seeds with both.
+    /// Number of the port, unique in the run: a scheme with random numbers seeds with both.
     number: u64,
 }
 
@@ -109,21 +108,21 @@ impl PortInfo {
     }
 }
 
-/// What became of a packet that was offered to a port.
+/// Outcome of a packet that was offered to a port.
 #[pyclass(frozen, get_all, module = "tidegate")]
 #[derive(Debug)]
 pub(crate) struct Enqueued {
-    /// Its number: packets are counted from 0.
+    /// Number of the packet, from 0.
     id: u32,
-    /// Whether it waits now; otherwise it was dropped.
+    /// Whether the packet was queued; otherwise it was dropped.
     accepted: bool,
-    /// The queue that it waits in; None if it was dropped.
+    /// Queue of the packet; None if it was dropped.
     queue: Option<u8>,
-    /// Its codepoint now; None if it was dropped.
+    /// Codepoint now; None if the packet was dropped.
     ecn: Option<&'static str>,
-    /// Whether it was marked on arrival.
+    /// Whether the packet was marked on arrival.
     marked: bool,
-    /// Why it was dropped, or None.
+    /// Reason of the drop, or None.
     reason: Option<&'static str>,
 }
 
@@ -168,31 +167,31 @@ impl Enqueued {
     }
 }
 
-/// A packet that left its queue.
+/// Packet that left its queue.
 #[pyclass(frozen, get_all, module = "tidegate")]
 #[derive(Debug)]
 pub(crate) struct Departure {
-    /// The number that it got when it was offered.
+    /// Number of the packet from its offer.
     id: u32,
-    /// When its transmission starts, in seconds.
+    /// Start of transmission in seconds.
     time: f64,
     /// The same in picoseconds.
     time_ps: u64,
-    /// How long it waited, in seconds.
+    /// Sojourn time in seconds.
     sojourn: f64,
     /// The same in picoseconds.
     sojourn_ps: u64,
-    /// Its length in bytes.
+    /// Length in bytes.
     size: u32,
-    /// The flow that it belongs to.
+    /// Flow of the packet.
     flow: u32,
-    /// The queue that it waited in.
+    /// Queue of the packet.
     queue: u8,
-    /// Its codepoint now.
+    /// Codepoint now.
     ecn: &'static str,
-    /// Whether it is marked: here, or before it came.
+    /// Whether the packet is marked, here or before its arrival.
     marked: bool,
-    /// Why it was dropped on the way out, or None: it is sent.
+    /// Reason of a drop at departure; None if the packet is sent.
     reason: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! A port of the dataplane to play with: packets in and out at times of one's own.
+//! A port of the dataplane for experiments: packets in and out at chosen times.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,13 +19,13 @@ use crate::marker::{Failure, Maker};
 use crate::packet::{Departure, Enqueued};
 use crate::quantity::{bytes, codepoint, part, rate, span};
 
-/// A switch's port: `Port(scheme, scheduler, buffer, rate)`.
+/// Switch port: `Port(scheme, scheduler, buffer, rate)`.
 ///
-/// Packets are offered and taken at times that you choose, and the port decides which are dropped,
-/// marked and sent first, with the code that the simulator and the live switch run.
+/// Offer and take packets at times of your choice. The port decides on drops, marks and the order,
+/// with the same code as the simulator and the live switch.
 #[pyclass(module = "tidegate")]
 pub(crate) struct Port {
-    /// Nobody waits for it: it makes what is in it fit for several threads.
+    /// Never contended: it makes the port usable from several threads.
     inner: Mutex<Inner>,
     buffer: AnyBuffer,
     rate: Rate,
@@ -34,13 +34,13 @@ pub(crate) struct Port {
     failure: Arc<Failure>,
 }
 
-/// A port with a scheme of the library, or with one written in Python.
+/// Port with a scheme of the library or of Python.
 enum Inner {
     Named(Box<tidegate_dataplane::Port<AnyMarker, AnyScheduler>>),
     Own(Box<tidegate_dataplane::Port<Custom, AnyScheduler>>),
 }
 
-/// Does the same with whichever port it is.
+/// Calls a port of either kind.
 macro_rules! with_port {
     ($inner:expr, $port:ident => $call:expr) => {
         match $inner {
@@ -53,14 +53,14 @@ macro_rules! with_port {
 impl Port {
     fn inner(&mut self) -> &mut Inner {
         let inner = self.inner.get_mut();
-        inner.expect("nobody panics while holding it")
+        inner.expect("no thread panics while holding it")
     }
 
     fn stats(&mut self) -> PortStats {
         with_port!(self.inner(), port => port.stats().clone())
     }
 
-    /// The time of the next call, which is no earlier than that of the last one.
+    /// Time of the next call, which must not precede the last call's.
     fn at(&mut self, time: &Bound<'_, PyAny>) -> PyResult<Time> {
         let time = Time::from_ps(span("time", time)?.as_ps());
         if time < self.now {
@@ -71,13 +71,13 @@ impl Port {
         Ok(time)
     }
 
-    /// The exception of a scheme that is written in Python, if it raised one.
+    /// Exception of a scheme in Python, if any.
     fn check(&self) -> PyResult<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 }
 
-/// A buffer by its size alone, by name, or with settings.
+/// Buffer by its size, by its name, or with settings.
 fn buffer_of(value: &Bound<'_, PyAny>) -> PyResult<buffer::Config> {
     let size = match value.cast::<PyString>() {
         Ok(text) => text.to_cow()?.parse::<Bytes>().ok(),
@@ -147,8 +147,8 @@ impl Port {
         })
     }
 
-    /// Offers a packet. Returns what became of it: `accepted`, `queue`, `ecn`, `marked`, and the
-    /// `reason` if it was dropped.
+    /// Offers a packet. Returns the outcome: `accepted`, `queue`, `ecn`, `marked`, and the `reason`
+    /// of a drop.
     #[pyo3(
         signature = (time, size = None, queue = 0, flow = 0, ecn = None),
         text_signature = "($self, time, size=1500, queue=0, flow=0, ecn='ect0')"
@@ -171,57 +171,57 @@ impl Port {
         let id = self.offered;
         self.offered = id.wrapping_add(1);
         let inner = self.inner.get_mut();
-        let inner = inner.expect("nobody panics while holding it");
+        let inner = inner.expect("no thread panics while holding it");
         let (buffer, queue) = (&mut self.buffer, QueueId(queue));
         let answer = with_port!(inner, port => port.enqueue(PktId(id), pkt, queue, now, buffer));
         self.check()?;
         Ok(Enqueued::new(id, pkt.ecn, answer))
     }
 
-    /// Takes the packet whose turn it is, or None if none waits. When the wire is free is for you
-    /// to say: `transmission_time` is how long a packet takes.
+    /// Takes the next packet, or None if none waits. The caller decides when the wire is free; see
+    /// `transmission_time`.
     fn dequeue(&mut self, time: &Bound<'_, PyAny>) -> PyResult<Option<Departure>> {
         let now = self.at(time)?;
         let inner = self.inner.get_mut();
-        let inner = inner.expect("nobody panics while holding it");
+        let inner = inner.expect("no thread panics while holding it");
         let buffer = &mut self.buffer;
         let departure = with_port!(inner, port => port.dequeue(now, buffer));
         self.check()?;
         Ok(departure.map(Departure::from))
     }
 
-    /// How long a packet of this size is on the wire, in seconds.
+    /// Transmission time of a packet of this size, in seconds.
     fn transmission_time(&self, size: &Bound<'_, PyAny>) -> PyResult<f64> {
         let time = self.rate.time_for(bytes("size", size)?);
         Ok(crate::quantity::seconds(time.as_ps()))
     }
 
-    /// Bytes that wait in all queues.
+    /// Bytes in all queues.
     #[getter]
     fn bytes(&mut self) -> u32 {
         with_port!(self.inner(), port => port.bytes())
     }
 
-    /// Packets that wait in all queues.
+    /// Packets in all queues.
     #[getter]
     fn packets(&mut self) -> u32 {
         with_port!(self.inner(), port => port.packets())
     }
 
-    /// Its number of queues.
+    /// Number of queues.
     #[getter]
     fn queues(&mut self) -> u8 {
         with_port!(self.inner(), port => port.queues())
     }
 
-    /// Bytes that wait in one queue, or None if there is no such queue.
+    /// Bytes in one queue, or None if there is no such queue.
     #[pyo3(signature = (queue = 0))]
     fn queue_bytes(&mut self, queue: u8) -> Option<u32> {
         let stats = with_port!(self.inner(), port => port.queue_stats(QueueId(queue)));
         stats.map(|stats| stats.held_bytes)
     }
 
-    /// The marking threshold of a queue in bytes as it stands, if the scheme has one.
+    /// Current marking threshold of a queue in bytes, if the scheme has one.
     #[pyo3(signature = (queue = 0))]
     fn threshold(&mut self, queue: u8) -> PyResult<Option<u32>> {
         let threshold = with_port!(self.inner(), port => port.marker().threshold(QueueId(queue)));
@@ -229,7 +229,7 @@ impl Port {
         Ok(threshold)
     }
 
-    /// How many packets were marked, by rule.
+    /// Number of marked packets, by rule.
     #[getter]
     fn marks(&mut self) -> BTreeMap<&'static str, u64> {
         let stats = self.stats();
@@ -237,7 +237,7 @@ impl Port {
         rules.into_iter().filter(|&(_, count)| count > 0).collect()
     }
 
-    /// How many packets were dropped, by reason.
+    /// Number of dropped packets, by reason.
     #[getter]
     fn drops(&mut self) -> BTreeMap<&'static str, u64> {
         let stats = self.stats();

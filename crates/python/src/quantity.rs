@@ -1,11 +1,11 @@
-//! Times, sizes, rates and settings as Python has them: numbers, or texts with a unit.
+//! Times, sizes, rates and settings from Python: numbers, or texts with a unit.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
-use tidegate::embed::names_like;
+use tidegate_study::text::nearest;
 use tidegate_units::{Bytes, Catalogue, Ecn, Rate, Span};
 
 use crate::error::error;
@@ -29,16 +29,16 @@ pub(crate) fn span(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Span> {
     Ok(Span::from_ps(picoseconds as u64))
 }
 
-/// The longest time that is taken as a number.
+/// Longest time that can be given as a number.
 const MOST_PS: f64 = 1e18;
 
-/// Seconds of a number of picoseconds.
-#[expect(clippy::cast_precision_loss, reason = "whoever needs every digit has the picoseconds")]
+/// Seconds from picoseconds.
+#[expect(clippy::cast_precision_loss, reason = "picoseconds are available for every digit")]
 pub(crate) fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
 
-/// A number of bytes, or a text such as `1500B`.
+/// Bytes as a number, or a text such as `1500B`.
 pub(crate) fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
     let allowed = "1 to 4294967295 bytes, or a text such as \"1500B\"";
     let bytes: u64 = if let Ok(text) = value.cast::<PyString>() {
@@ -71,17 +71,17 @@ pub(crate) fn rate(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Rate> {
     Rate::from_bps(bps as u64).ok_or_else(wrong)
 }
 
-/// The codepoints by their names.
+/// Codepoints by their names.
 const CODEPOINTS: [(&str, Ecn); 4] =
     [("not-ect", Ecn::NotEct), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1), ("ce", Ecn::Ce)];
 
-/// The name of a codepoint.
+/// Name of a codepoint.
 pub(crate) fn name_of(ecn: Ecn) -> &'static str {
     let named = CODEPOINTS.iter().find(|(_, known)| *known == ecn);
     named.map_or("", |(name, _)| name)
 }
 
-/// A codepoint by its name; true and false are ECN-capable and not.
+/// Codepoint by its name; true means ECN-capable, false not.
 pub(crate) fn codepoint(value: &Bound<'_, PyAny>) -> PyResult<Ecn> {
     if let Ok(is_capable) = value.cast::<PyBool>() {
         let is_capable = is_capable.is_true();
@@ -94,7 +94,7 @@ pub(crate) fn codepoint(value: &Bound<'_, PyAny>) -> PyResult<Ecn> {
     })
 }
 
-/// A part of a port: its name, or a dictionary with `kind` and settings.
+/// Part of a port: its name, or a dictionary with `kind` and settings.
 pub(crate) fn part<C: Catalogue>(what: &str, value: &Bound<'_, PyAny>) -> PyResult<C> {
     let allowed = "a name, or a dictionary with `kind` and settings";
     if let Ok(name) = value.cast::<PyString>() {
@@ -112,7 +112,7 @@ pub(crate) fn part<C: Catalogue>(what: &str, value: &Bound<'_, PyAny>) -> PyResu
         let set = part.set(&key, &setting(&format!("{what}.{key}"), &value)?);
         set.map_err(|problem| {
             let fields = part.fields().iter().map(|field| field.name);
-            let near = names_like(&key, fields);
+            let near = nearest(&key, fields);
             let hint = near.first().filter(|near| **near != key.replace('-', "_"));
             let hint = hint.map(|near| format!("\nhint: did you mean `{near}`?"));
             error(format!("{what}: {problem}{}", hint.unwrap_or_default()))
@@ -121,7 +121,7 @@ pub(crate) fn part<C: Catalogue>(what: &str, value: &Bound<'_, PyAny>) -> PyResu
     Ok(part)
 }
 
-/// The part of this name, with its defaults.
+/// Part with this name and default settings.
 fn named<C: Catalogue>(what: &str, name: &str) -> PyResult<C> {
     C::named(name).ok_or_else(|| {
         let entries = C::entries();
@@ -131,7 +131,7 @@ fn named<C: Catalogue>(what: &str, name: &str) -> PyResult<C> {
                 "{what} `{name}` is made of others, which only scenarios can name"
             ));
         }
-        let near = names_like(name, names());
+        let near = nearest(name, names());
         let hint = match near.first() {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
@@ -140,7 +140,7 @@ fn named<C: Catalogue>(what: &str, name: &str) -> PyResult<C> {
     })
 }
 
-/// A value of a setting as its text.
+/// Text of a setting's value.
 fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(flag.is_true().to_string());
@@ -155,13 +155,13 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_string())
 }
 
-/// A quantity from its text.
+/// Quantity from its text.
 fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> PyResult<T> {
     let value = text.parse();
     value.map_err(|problem: T::Err| error(format!("{name}: {problem}")))
 }
 
-/// An error about a value of another type or range than is allowed.
+/// Error about a value with the wrong type or range.
 pub(crate) fn unfit(name: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
     let shown = value.repr().map(|repr| repr.to_string());
     let shown = shown.unwrap_or_else(|_| "a value".to_owned());

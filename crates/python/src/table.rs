@@ -1,7 +1,6 @@
-//! Tables of results for whatever takes Arrow.
+//! Tables of results for libraries that take Arrow.
 //!
-//! Columns are those of the Parquet files, from the same list of fields; batches are made when they
-//! are asked for.
+//! Columns come from the field lists of the Parquet files. Batches are built on demand.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,18 +15,19 @@ use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef}
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use tidegate::embed::{Results, names_like};
 use tidegate_report::export::{
     Cells, FLOWS, Field, LINKS, ORIGIN, Origin, PROBES, QUEUES, SERIES, TRACE, queue_rows, samples,
 };
 use tidegate_results::Record;
+use tidegate_study::text::nearest;
 
 use crate::error::error;
+use crate::study::Results;
 
-/// Rows of one batch.
+/// Rows of a batch.
 const ROWS: usize = 1 << 18;
 
-/// Which table it is.
+/// Kind of table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Flows,
@@ -40,8 +40,8 @@ pub(crate) enum Kind {
 
 /// A table of results.
 ///
-/// It speaks Arrow's PyCapsule interface, so that polars, pyarrow and DuckDB take it as it is.
-/// pandas takes it by `pyarrow.table(table).to_pandas()`, or from version 3 on by
+/// It has Arrow's PyCapsule interface, so polars, pyarrow and DuckDB take it directly. For pandas
+/// use `pyarrow.table(table).to_pandas()`, or from version 3 on
 /// `pandas.DataFrame.from_arrow(table)`. `table["fct_ps"]` is a column as a list.
 #[pyclass(frozen, module = "tidegate")]
 pub(crate) struct Table {
@@ -49,7 +49,7 @@ pub(crate) struct Table {
     kind: Kind,
 }
 
-/// Some columns with their names.
+/// Columns with their names.
 type Columns = Vec<(String, Cells)>;
 
 impl Table {
@@ -58,7 +58,7 @@ impl Table {
         Self { results, kind }
     }
 
-    /// The columns with the name that is wanted, or all, of a run: some rows at a time.
+    /// One column of a run, or all, in parts of some rows.
     fn parts(&self, record: &Record, only: Option<&str>) -> PyResult<Vec<Columns>> {
         let origin = self.origin(record)?;
         let select = Select { origin: &origin, only };
@@ -123,20 +123,20 @@ impl Table {
     }
 }
 
-/// What is taken of a table.
+/// Selection of columns.
 struct Select<'a> {
     origin: &'a Origin,
     only: Option<&'a str>,
 }
 
 impl Select<'_> {
-    /// Rows, so many at a time.
+    /// Rows in batches.
     fn slice<Row>(&self, fields: &[Field<Row>], rows: &[Row]) -> Vec<Columns> {
         let chunks = rows.chunks(ROWS);
         chunks.map(|rows| self.columns(fields, rows)).collect()
     }
 
-    /// The columns of some rows: those that say where they come from, then the table's own.
+    /// Columns of some rows: their origin, then the table's own.
     fn columns<Row>(&self, fields: &[Field<Row>], rows: &[Row]) -> Columns {
         let taken: Vec<&str> = fields.iter().map(|field| field.name).collect();
         let is_wanted = |name: &str| self.only.is_none_or(|only| only == name);
@@ -178,7 +178,7 @@ fn arrow_array(cells: Cells) -> ArrayRef {
 struct Batches {
     table: Table,
     schema: SchemaRef,
-    /// The run that comes next.
+    /// Index of the next run.
     next: usize,
     ready: VecDeque<Columns>,
 }
@@ -216,7 +216,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // Another schema is a wish, which a producer need not fulfil.
+        // A producer may ignore a requested schema.
         drop(requested_schema);
         let batches = Batches {
             table: Self::new(&self.results, self.kind),
@@ -228,19 +228,19 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
-    /// Its columns, as Arrow has them.
+    /// The table's Arrow schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(&self.schema()?).map_err(error)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The names of its columns.
+    /// Names of the columns.
     #[getter]
     fn columns(&self) -> PyResult<Vec<String>> {
         Ok(self.empty()?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// What each column means.
+    /// Meaning of each column.
     fn describe(&self) -> PyResult<Vec<(String, String)>> {
         fn docs<Row>(fields: &[Field<Row>]) -> Vec<(&str, &str)> {
             fields.iter().map(|field| (field.name, field.doc)).collect()
@@ -272,7 +272,7 @@ impl Table {
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let names = self.columns()?;
         if !names.iter().any(|known| known == name) {
-            let near = names_like(name, names.iter().map(String::as_str));
+            let near = nearest(name, names.iter().map(String::as_str));
             let hint = match near.first() {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are {}", names.join(", ")),

@@ -1,4 +1,4 @@
-//! Waits for work that is done elsewhere, while Python stays free and Ctrl-C works.
+//! Waits for work on another thread, while Python stays free and Ctrl-C works.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// How often Python is asked whether to stop, and told how far it is.
+/// Interval of checks for Ctrl-C and of progress reports.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own. In the meantime `tick` is called again and again; if it or
-/// Ctrl-C raises an exception, `stop` is called once, and the exception is raised when the work has
-/// ended.
+/// Runs `work` on its own thread and calls `tick` periodically. If `tick` or Ctrl-C raises an
+/// exception, `stop` is called once, and the exception is raised after the work has ended.
 pub(crate) fn wait<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send,

@@ -1,6 +1,5 @@
-"""What several tests use."""
+"""Helpers of several tests."""
 
-import os
 import subprocess
 import sys
 
@@ -17,7 +16,6 @@ SMALL = {
 
 
 def program(*words, **options):
-    """Runs the command line: the one of the wheel, unless another is named."""
-    named = os.environ.get("TIDEGATE")
-    command = [named] if named else [sys.executable, "-m", "tidegate"]
-    return subprocess.run([*command, *map(str, words)], capture_output=True, text=True, **options)
+    """Runs the program of the package."""
+    command = [sys.executable, "-m", "tidegate", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)

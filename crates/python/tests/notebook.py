@@ -1,4 +1,4 @@
-"""Runs the code of a notebook, without Jupyter: its cells one after the other, each with what it prints and shows."""
+"""Runs the code of a notebook, without Jupyter: its cells one after the other, each with its output."""
 
 import ast
 import contextlib
@@ -8,7 +8,7 @@ import json
 
 
 def executed(path):
-    """The notebook as it is after it was run. Cells that need a package which is not there stay as they are."""
+    """Executes a notebook. Cells that need a missing package keep their output."""
     with open(path, encoding="utf-8") as file:
         notebook = json.load(file)
     names = {"__name__": "__main__"}
@@ -22,7 +22,7 @@ def executed(path):
 
 
 def _outputs(source, names):
-    """What a cell prints, then the value of its last line or the error that it ends with."""
+    """Output of a cell: printed text, then the value of its last line or its error."""
     body = ast.parse(source).body
     last = ast.Expression(body.pop().value) if body and isinstance(body[-1], ast.Expr) else None
     printed = io.StringIO()
@@ -45,5 +45,5 @@ def _lines(text):
 
 
 def text(notebook):
-    """A notebook as a file has it."""
+    """Text of a notebook file."""
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"

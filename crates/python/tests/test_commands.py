@@ -24,7 +24,7 @@ class Commands(unittest.TestCase):
         with self.assertRaisesRegex(tidegate.Error, "unknown name `tcnn`"):
             tidegate.explain("tcnn")
 
-    def test_names_are_those_that_types_know(self):
+    def test_scheme_names_match_the_types(self):
         stub = (pathlib.Path(tidegate.__file__).parent / "_tidegate.pyi").read_text()
         known = re.search(r"_Scheme = Literal\[(.*?)\]", stub, re.DOTALL)
         known = re.findall(r'"([a-z-]+)"', known.group(1))
@@ -68,11 +68,11 @@ class Commands(unittest.TestCase):
         self.assertIn("threshold", tidegate.check("incast", resolved=True))
 
     def test_a_command_that_was_stopped_raises(self):
-        with mock.patch.object(tidegate._tidegate, "command", return_value=(1, "", None)):
+        with mock.patch.object(tidegate._program, "call", return_value=(1, "", None)):
             with self.assertRaisesRegex(tidegate.Error, "`tidegate list` was stopped"):
                 tidegate.names()
 
-    def test_ctrl_c_is_pythons_again_after_a_command(self):
+    def test_ctrl_c_raises_in_python_after_a_command(self):
         # Where the tests run in the background it is ignored.
         before = signal.default_int_handler
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, before))
@@ -89,8 +89,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(program("nonsense").returncode, 2)
         self.assertEqual(program("--version").stdout.split()[0], "tidegate")
 
-    def test_an_engine_of_the_package_runs_the_package(self):
-        """Its tasks, and those that follow, are the package's own, and Ray is that of the same Python."""
+    def test_engine_tasks_run_the_program_of_the_package(self):
+        """Tasks run the program of the package, and Ray comes from the same Python."""
         with tempfile.TemporaryDirectory() as folder:
             room = pathlib.Path(folder)
             (room / "small.toml").write_text(tidegate.check(SMALL, sets={"runs": 3}, resolved=True))
@@ -120,7 +120,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(files(room / "filled"), files(room / "local"))
 
 
-# What the driver uses of Ray, within one process.
+# The functions of Ray that the driver uses, within one process.
 RAY = """
 def init(**_):
     pass

@@ -11,7 +11,7 @@ PATH = pathlib.Path(__file__).resolve().parents[3] / "docs" / "guide" / "python.
 
 
 class Notebook(unittest.TestCase):
-    def test_it_shows_what_comes_out(self):
+    def test_it_shows_its_real_output(self):
         here = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)

@@ -1,4 +1,4 @@
-"""Ports and schemes of one's own."""
+"""Ports, and schemes in Python."""
 
 import traceback
 import unittest
@@ -54,7 +54,7 @@ class Ports(unittest.TestCase):
         port.enqueue(1e-6)
         self.assertEqual(port.dequeue("3us").sojourn, 2e-6)
 
-    def test_mistakes_say_what_is_allowed(self):
+    def test_errors_name_the_allowed_values(self):
         def wrong(text, make):
             with self.assertRaises(tidegate.Error) as caught:
                 make()
@@ -85,7 +85,7 @@ class Ports(unittest.TestCase):
 
 
 class Schemes(unittest.TestCase):
-    def test_a_scheme_in_python_decides_as_the_same_one_of_the_library(self):
+    def test_a_scheme_in_python_decides_like_the_librarys(self):
         library = tidegate.run(SMALL, seeds=2)
         own = tidegate.run(SMALL, seeds=2, marker=Step)
         self.assertEqual(own.runs[0]["fingerprint"], library.runs[0]["fingerprint"])
@@ -93,7 +93,7 @@ class Schemes(unittest.TestCase):
         self.assertEqual(own.flows["fct_ps"], library.flows["fct_ps"])
         self.assertEqual(set(own.flows["scheme"]), {"Step"})
 
-    def test_each_port_has_a_scheme_of_its_own(self):
+    def test_each_port_has_its_own_scheme(self):
         made = []
 
         def make(port):
@@ -104,7 +104,7 @@ class Schemes(unittest.TestCase):
         self.assertEqual(len({port.number for port in made}), 4)
         self.assertEqual({(port.rate_bps, port.queues, port.scheduler) for port in made}, {(10**10, 1, "fifo")})
 
-    def test_it_sees_the_queue_without_the_packet(self):
+    def test_counts_exclude_the_packet(self):
         seen = []
 
         class Notes(tidegate.Marker):
@@ -146,7 +146,7 @@ class Schemes(unittest.TestCase):
         with self.assertRaises(AttributeError):
             port.enqueue(2)
 
-    def test_a_scheme_that_cannot_be_made_says_why(self):
+    def test_a_failing_constructor_ends_the_run(self):
         class Unmade(tidegate.Marker):
             def __init__(self, port):
                 raise RuntimeError("not today")
@@ -154,7 +154,7 @@ class Schemes(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "not today"):
             tidegate.run(SMALL, marker=Unmade)
 
-    def test_an_answer_that_means_nothing_is_refused(self):
+    def test_invalid_answers_are_refused(self):
         class Strange(tidegate.Marker):
             def on_enqueue(self, packet):
                 return "perhaps"
@@ -163,7 +163,7 @@ class Schemes(unittest.TestCase):
             tidegate.run(SMALL, marker=Strange)
 
     def test_a_sweep_over_schemes_is_refused(self):
-        with self.assertRaisesRegex(tidegate.Error, "the marker takes its place"):
+        with self.assertRaisesRegex(tidegate.Error, "which the marker replaces"):
             tidegate.run("incast", marker=Step)
         with self.assertRaisesRegex(tidegate.Error, "derived from tidegate.Marker"):
             tidegate.run(SMALL, marker="Step")

@@ -31,7 +31,7 @@ class Runs(unittest.TestCase):
 
     def test_whole_numbers_of_any_kind_are_seeds_and_counts(self):
         class Whole:
-            """As NumPy's are."""
+            """Like NumPy's integers."""
 
             def __init__(self, number):
                 self.number = number
@@ -44,7 +44,7 @@ class Runs(unittest.TestCase):
         more = tidegate.run(SMALL, seeds=[Whole(3), 4])
         self.assertEqual([run["seed"] for run in more.runs], [3, 4])
 
-    def test_a_capture_is_that_of_the_command_line_byte_for_byte(self):
+    def test_captures_equal_those_of_the_command_line(self):
         ours, theirs = self.folder / "ours.pcapng", self.folder / "theirs.pcapng"
         words = {"sweep": {}, "runs": 1, "traffic.0.bursts": 1, "measure.end": "20ms"}
         sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]
@@ -66,7 +66,7 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(tidegate.Error, "name its file"):
             tidegate.run("incast", sets=words, at=at)
 
-    def test_files_are_those_of_the_command_line_byte_for_byte(self):
+    def test_files_equal_those_of_the_command_line(self):
         words = {"sweep": {}, "runs": 2, "traffic.0.bursts": 1, "measure.end": "20ms"}
         sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]
         theirs, ours = self.folder / "theirs", self.folder / "ours"
@@ -80,7 +80,7 @@ class Runs(unittest.TestCase):
             if name.name != "log.jsonl":
                 self.assertEqual((theirs / name).read_bytes(), (ours / name).read_bytes(), name)
         self.assertEqual(result.folder, ours)
-        # What is in memory is what is on the disk.
+        # Results in memory equal those on disk.
         again = tidegate.run("incast", sets=words)
         self.assertEqual(again.flows["fct_ps"], result.flows["fct_ps"])
         self.assertEqual(again.flows["marks"], result.flows["marks"])
@@ -88,7 +88,7 @@ class Runs(unittest.TestCase):
             tidegate.run("incast", sets=words, out=ours)
         tidegate.run("incast", sets=words, out=ours, resume=True)
 
-    def test_the_summary_is_that_of_the_command_line(self):
+    def test_the_summary_equals_the_command_lines(self):
         scenario = self.folder / "small.toml"
         scenario.write_text(tidegate._toml.document(SMALL))
         done = program("run", scenario, "--json", "--quiet", "--runs", 3, "--out", self.folder / "out")
@@ -109,14 +109,14 @@ class Runs(unittest.TestCase):
         self.assertIn("codel", str(result))
         self.assertIn("8 runs", repr(result))
 
-    def test_the_report_is_a_page_of_its_own(self):
+    def test_the_report_is_self_contained(self):
         result = tidegate.run(SMALL)
         path = result.report(self.folder / "page.html")
         self.assertIn("<html", path.read_text()[:200])
         with self.assertRaisesRegex(tidegate.Error, "cannot write"):
             result.report(self.folder / "nowhere" / "page.html")
 
-    def test_progress_is_told_to_a_function(self):
+    def test_progress_calls_a_function(self):
         told = []
         tidegate.run(SMALL, progress=lambda *far: told.append(far))
         self.assertEqual(told[-1], (1, 1, 1.0))
@@ -128,7 +128,7 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "enough"):
             tidegate.run("main", progress=stop)
 
-    def test_other_threads_go_on(self):
+    def test_other_threads_continue(self):
         turns = []
         over = threading.Event()
 
@@ -147,7 +147,7 @@ class Runs(unittest.TestCase):
         # With Python's lock held there would be none but the first.
         self.assertGreater(sum(begin < turn < end for turn in turns), min(3, (end - begin) / 0.1))
 
-    def test_ctrl_c_ends_a_run_at_once(self):
+    def test_ctrl_c_ends_a_run_immediately(self):
         # Where the tests run in the background it is ignored.
         code = "import signal, tidegate\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         code += "begun = lambda *far: print('begun', flush=True)\ntidegate.run('main', progress=begun)\n"
@@ -179,13 +179,13 @@ class Mistakes(unittest.TestCase):
         self.assertIn("# traffic.0", text)
         self.assertIn("did you mean `load`?", text)
 
-    def test_the_text_is_that_of_the_command_line(self):
+    def test_errors_have_the_text_of_the_command_line(self):
         done = program("run", "incast", "--set", "switch.bufer.limit=1KB", "--color", "never")
         self.assertEqual(done.returncode, 2)
         text = self.wrong("incast", sets={"switch.bufer.limit": "1KB"})
         self.assertEqual(done.stderr.strip(), f"error: {text}")
 
-    def test_other_mistakes_say_what_is_allowed(self):
+    def test_errors_name_the_allowed_values(self):
         self.assertIn("switch.non_ect is None", self.wrong({**SMALL, "switch": {"non_ect": None}}))
         self.assertIn("finite", self.wrong(sets={"traffic.0.load": float("nan")}))
         self.assertIn("of type object", self.wrong({"name": object()}))
@@ -212,7 +212,7 @@ class Mistakes(unittest.TestCase):
 
 
 class Toml(unittest.TestCase):
-    def test_values_are_written_as_they_are_read(self):
+    def test_values_round_trip(self):
         value = tidegate._toml.value
         cases = {
             0.1: "0.1",

@@ -1,4 +1,4 @@
-"""Tables: every column as it is in the files, and in whatever takes Arrow."""
+"""Tables: every column as it is in the files, and in libraries that take Arrow."""
 
 import glob
 import importlib
@@ -55,7 +55,7 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "did you mean `fct_ps`"):
             self.result.flows["fct_pss"]
 
-    def test_queues_and_links_are_those_that_were_observed(self):
+    def test_queues_and_links_are_the_observed_ones(self):
         queues = self.result.queues
         self.assertEqual(set(queues["port"]), {f"switch0>host{host}" for host in range(4)})
         for mean, median, most in zip(queues["bytes_mean"], queues["bytes_p50"], queues["bytes_max"]):
@@ -126,7 +126,7 @@ class Tables(unittest.TestCase):
         one, other = polars.DataFrame(table), polars.DataFrame(table)
         del table
         self.assertTrue(one.equals(other))
-        # A capsule that nobody takes is freed with its stream.
+        # An unused capsule is freed with its stream.
         self.result.flows.__arrow_c_stream__()
 
 

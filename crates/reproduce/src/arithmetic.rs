@@ -1,32 +1,32 @@
-//! Measures that are arithmetic: they have the same value in every run.
+//! Arithmetic measures: the same value in every run.
 
 use serde::{Deserialize, Serialize};
 use tidegate_dataplane::mark::ecn_sharp::tofino::Divider;
 
-/// How far the quotients that ECN♯'s program gets from the chip's table are from exact ones.
+/// Error of the quotients that ECN♯'s program gets from the chip's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Division {
-    /// What is divided, in ticks of the chip.
+    /// Dividend, in ticks of the chip.
     interval: u32,
-    /// It is divided by 1 and all numbers up to this.
+    /// Largest divisor; the smallest is 1.
     counts: u32,
-    /// What is taken from the errors.
+    /// Statistic of the errors.
     take: FromErrors,
 }
 
-/// What is taken from errors, each a part of the exact quotient.
+/// Statistic of errors, which are fractions of the exact quotient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum FromErrors {
-    /// The largest, whatever its sign.
+    /// Largest absolute error.
     LargestError,
-    /// The mean of them without their signs.
+    /// Mean absolute error.
     MeanError,
 }
 
 impl Division {
-    /// The error, if there is a quotient.
+    /// Error, if there is a quotient.
     pub(super) fn value(self) -> Option<f64> {
         let divider = Divider::new(self.interval)?;
         let errors = (1..=self.counts).map(|count| {

@@ -1,4 +1,4 @@
-//! The figures drawn again, from records.
+//! Charts of published figures, drawn from records.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -18,10 +18,10 @@ use super::measure::{Measure, all_samples};
 use super::number::Number;
 use super::pattern;
 
-/// The most points of a line.
+/// Maximum points of a line.
 const MOST: usize = 1200;
 
-/// The charts of a figure. Those without anything to draw are left out.
+/// Charts of a figure. Charts without data are left out.
 pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
     let chart = |(number, plot): (usize, &Plot)| {
         let fits = |record: &&Record| pattern::fits(&plot.of, &record.run.label);
@@ -87,7 +87,7 @@ const fn title_of(of: CdfOf) -> &'static str {
     }
 }
 
-/// The labels of records, each once, in the order of their numbers.
+/// Labels of records, each once, ordered by their numbers.
 fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut labels: Vec<&str> = Vec::new();
     for record in records {
@@ -99,7 +99,7 @@ fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     order.into_iter().map(|place| labels[place]).collect()
 }
 
-/// A line for each point, its repetitions put together.
+/// A line per point, from all of its repetitions.
 fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
     let values = |record: &Record| -> Vec<f64> {
         let class = match of {
@@ -133,7 +133,7 @@ fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
     labels(records).into_iter().enumerate().map(line).collect()
 }
 
-/// The values that a distribution has in each thousandth of its weight.
+/// Values of a distribution at each thousandth of its weight.
 fn per_mille(distribution: &Distribution) -> impl Iterator<Item = f64> {
     let quantiles = &distribution.quantiles;
     (1..=1000).filter_map(|part| {
@@ -142,7 +142,7 @@ fn per_mille(distribution: &Distribution) -> impl Iterator<Item = f64> {
     })
 }
 
-/// A line for each point and each trace that fits, of its first repetition.
+/// A line per point and matching trace, from the first repetition.
 fn traces(
     quantity: Quantity,
     subject: &str,
@@ -190,7 +190,7 @@ fn number_in(value: &str) -> (&str, String) {
     (number.trim_end_matches('x'), rest.join(" "))
 }
 
-/// A measure against a number of the sweep.
+/// A measure over a swept number.
 struct Curves<'a> {
     y: &'a Measure,
     x: &'a str,
@@ -199,7 +199,7 @@ struct Curves<'a> {
 }
 
 impl Curves<'_> {
-    /// Where a point is along the axis.
+    /// Position of a point on the axis.
     fn place(&self, record: &Record) -> Option<(f64, &'static str)> {
         let along = |setting: &&Setting| setting.key == self.x;
         let setting = record.run.point.iter().find(along)?;
@@ -211,7 +211,7 @@ impl Curves<'_> {
         places.next().map_or("", |(_, unit)| unit)
     }
 
-    /// The line of a point: what it sets beside the number that is along the axis.
+    /// Line of a point: its settings other than the number on the axis.
     fn line_name(&self, record: &Record) -> String {
         let name = |setting: &Setting| {
             if setting.key == self.x { number_in(&setting.value).1 } else { setting.value.clone() }
@@ -221,13 +221,13 @@ impl Curves<'_> {
         names.join(", ")
     }
 
-    /// The value of a run, divided by that of its base if there is one.
+    /// Value of a run, relative to its base if there is one.
     fn value(&self, record: &Record) -> Option<f64> {
         let value = self.y.value(record)?;
         let Some(base) = self.normalise else {
             return Some(value);
         };
-        // The base has the same label but for one part.
+        // The label of the base differs in one part.
         let parts: Vec<&str> = record.run.label.split(", ").collect();
         let is_base = |other: &&&Record| {
             let others: Vec<&str> = other.run.label.split(", ").collect();
@@ -286,7 +286,7 @@ impl Curves<'_> {
         places.iter().filter_map(mark).collect()
     }
 
-    /// What claims say about points of the chart, with their tolerances.
+    /// Claims about points of the chart, with their tolerances.
     fn add_claims(&self, claims: &[Claim], lines: &mut Vec<Line>) {
         for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
             match &claim.paper {
@@ -313,8 +313,7 @@ impl Curves<'_> {
         }
     }
 
-    /// The line and the mark of a published number. `position` finds the place of the points of a
-    /// pattern.
+    /// Line and mark of a published number. `position` finds the points of a pattern.
     fn placed(
         &self,
         claim: &Claim,
@@ -332,8 +331,8 @@ impl Curves<'_> {
                 let reach = within * value.abs();
                 mark(&claim.of, value, (value - reach, value + reach))
             }
-            // A change in a chart whose base is 1: either its points are compared with the base, or
-            // they are the base and those that they are compared with have the reciprocal.
+            // A change in a chart with base 1: its points are compared with the base, or they are
+            // the base and the compared points have the reciprocal.
             (Some(against), Some(base)) => {
                 let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
                 let ends = (1.0 + value - within, 1.0 + value + within);
@@ -350,8 +349,7 @@ impl Curves<'_> {
         }
     }
 
-    /// The place along the axis and the line of the points that a pattern names, if they are at one
-    /// place of one line.
+    /// Axis position and line of the points that match a pattern, if they share both.
     fn position(&self, of: &str) -> Option<(f64, String)> {
         let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
         let mut positions = self.records.iter().filter(fits).map(|record| {
@@ -363,7 +361,7 @@ impl Curves<'_> {
         Some((first.0.filter(|_| is_single)?, first.1))
     }
 
-    /// The same of a point of a curve, which need not have been run.
+    /// The same for a point of a curve, which may not have been run.
     fn position_on_curve(&self, of: &str, at: &str) -> Option<(f64, String)> {
         let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
         let record = self.records.iter().find(fits)?;
@@ -379,7 +377,7 @@ fn add_published(published: &[(String, Vec<(Number, Number)>)], lines: &mut Vec<
     }
 }
 
-/// Adds a published point beside the line that was measured.
+/// Adds a published point beside the measured line.
 fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
     let name = format!("{measured} (paper)");
     if let Some(line) = lines.iter_mut().find(|line| line.name == name) {
@@ -406,7 +404,7 @@ mod tests {
         assert_eq!(number_in("RED-Tail"), ("RED-Tail", String::new()));
     }
 
-    /// A run of TCN's sixth figure, whose one small flow takes so long.
+    /// A run of TCN's sixth figure, with one small flow of this completion time.
     fn run(load: &str, scheme: &str, us: u64) -> Record {
         let setting =
             |key: &str, value: &str| Setting { key: key.to_owned(), value: value.to_owned() };

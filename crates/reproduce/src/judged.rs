@@ -1,4 +1,4 @@
-//! A figure with its claims judged.
+//! A figure with verdicts on its claims.
 
 use std::io;
 use std::path::Path;
@@ -17,41 +17,41 @@ use super::trial::Varied;
 use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
 use tidegate_study::files::Embedded;
 
-/// A figure, and what became of its claims.
+/// A figure with verdicts on its claims.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
-    /// Its name.
+    /// Name.
     pub id: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What it shows.
+    /// Subject.
     pub shows: String,
-    /// Where it was published.
+    /// Source.
     pub source: String,
-    /// The version that was run.
+    /// Version that was run.
     pub version: String,
-    /// The revision of the program that ran it.
+    /// Revision of the program.
     pub revision: String,
-    /// What this version leaves out.
+    /// Reductions of this version.
     pub cut: Vec<String>,
-    /// How ambiguities were resolved, beside what its setup assumes.
+    /// Resolved ambiguities, beyond those of the setup.
     pub assumptions: Vec<String>,
-    /// What was found out about claims that do not hold.
+    /// Findings about claims that do not hold.
     pub findings: Vec<String>,
-    /// What was varied to find it out, and what that moved.
+    /// Trials behind the findings, and their effects.
     pub varied: Vec<Varied>,
-    /// How many runs it rests on.
+    /// Number of finished runs.
     pub runs: usize,
-    /// How many it would rest on if all were finished.
+    /// Number of planned runs.
     pub planned: usize,
-    /// Its claims.
+    /// Claims.
     pub claims: Vec<Finding>,
-    /// The command that makes it.
+    /// Command that makes the figure.
     pub command: String,
 }
 
 impl Judged {
-    /// Judges the claims of a figure by what was measured for them.
+    /// Judges the claims of a figure by their measurements.
     pub fn new(entry: &Entry, measured: &Measurements) -> Self {
         let figure = &entry.figure;
         let trials = figure.trials.iter();
@@ -86,7 +86,7 @@ impl Judged {
         }
     }
 
-    /// All figures of the program in their order, with what is kept of them in a folder.
+    /// All built-in figures in order, with their measurements kept in a folder.
     pub fn kept(folder: &Path) -> io::Result<Vec<Self>> {
         let one = |file: &'static Embedded| {
             let entry = Entry::embedded(file.id, Version::Full, &[]);
@@ -99,7 +99,7 @@ impl Judged {
         library::files().into_iter().map(one).collect()
     }
 
-    /// The version that was run, and how much of it is there if that is not all.
+    /// Version that was run, with the number of finished runs if some are missing.
     pub fn extent(&self) -> String {
         if self.runs == self.planned {
             return self.version.clone();
@@ -107,7 +107,7 @@ impl Judged {
         format!("{}, {} of {} runs finished", self.version, self.runs, self.planned)
     }
 
-    /// The claims that count, or those that do not.
+    /// Claims inside or outside the tally.
     pub fn claims(&self, counted: bool) -> impl Iterator<Item = &Finding> {
         let claims = self.claims.iter();
         claims.filter(move |claim| claim.untallied.is_none() == counted)
@@ -124,7 +124,7 @@ impl Judged {
             claims: self.claims(true).map(Finding::row).collect(),
             outside: self.claims(false).map(Finding::row).collect(),
             remarks: vec![
-                ("What was cut", self.cut.clone()),
+                ("Reductions", self.cut.clone()),
                 ("Findings", self.findings.clone()),
                 (VARIED, self.varied.iter().map(Varied::line).collect()),
                 ("Assumptions", self.assumptions.clone()),
@@ -149,10 +149,10 @@ fn judged(figure: &Figure, measured: &Measurements) -> Vec<Finding> {
     figure.claims.iter().map(one).collect()
 }
 
-/// The heading of what was varied.
+/// Heading of the trials.
 pub(super) const VARIED: &str = "One assumption changed";
 
-/// How many claims there are, and how many of them are outside the tally, in words.
+/// Numbers of claims in words: all, and outside the tally.
 pub fn counted(figures: &[Judged]) -> String {
     let count = |counted| {
         let claims = figures.iter().flat_map(|figure| figure.claims(counted));
@@ -168,7 +168,7 @@ pub fn counted(figures: &[Judged]) -> String {
     }
 }
 
-/// How many claims have each verdict, of those that count.
+/// Number of claims with each verdict, of the tally.
 pub fn tally<'a>(
     findings: impl Iterator<Item = &'a Finding>,
 ) -> [(Verdict, usize); Verdict::ALL.len()] {
@@ -182,7 +182,7 @@ pub fn tally<'a>(
 }
 
 impl Verdict {
-    /// Its name in style sheets.
+    /// Name in style sheets.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -196,14 +196,14 @@ impl Verdict {
 }
 
 impl Finding {
-    /// The verdict in words.
+    /// Verdict in words.
     pub fn answer(&self) -> String {
         if self.verdict == Verdict::NotRun && self.unfinished > 0 {
             return "not finished".to_owned();
         }
         let title = self.verdict.title();
         match (self.verdict, self.runs_to_decide) {
-            // Its note says what is missing, and whether more runs had it nobody knows.
+            // The note names the missing numbers. More runs may not provide them.
             (Verdict::Inconclusive, _) if self.numberless > 0 => title.to_owned(),
             (Verdict::Inconclusive, Some(runs)) => format!("{title}: {runs} runs would decide"),
             (Verdict::Inconclusive, None) => format!("{title}: more runs would not decide"),
@@ -211,8 +211,8 @@ impl Finding {
         }
     }
 
-    /// What was measured, with its interval; of several points, with the one that it is from; of a
-    /// curve, how it fits.
+    /// Measured number with its interval; with its point if there are several, and for a curve its
+    /// fit.
     pub fn shown(&self) -> String {
         let Some(measured) = &self.measured else {
             return format::NOTHING.to_owned();
@@ -237,7 +237,7 @@ impl Finding {
         }
     }
 
-    /// A measured number of this claim with its interval.
+    /// Measured number with its interval.
     pub fn with_interval(&self, measured: &Measured) -> String {
         let shown = |value| self.in_unit(value);
         match measured.interval {
@@ -248,7 +248,7 @@ impl Finding {
         }
     }
 
-    /// The measured number alone, for a sentence.
+    /// Measured number alone, for a sentence.
     pub fn number(&self) -> String {
         match (&self.curve, &self.measured) {
             (Some(fit), _) if fit.points.len() > 1 => {
@@ -263,8 +263,7 @@ impl Finding {
         match (self.unit, self.written_in) {
             (CHANGE, _) if value == f64::INFINITY => "+∞ %".to_owned(),
             (CHANGE, _) => format::change(1.0 + value),
-            // Beside a published number it has the same unit, so that both can be compared at a
-            // glance.
+            // In the unit of the published number, so that both compare at a glance.
             (_, (unit, scale)) if !unit.is_empty() => {
                 format!("{} {unit}", format::three_digits(value / scale))
             }
@@ -273,7 +272,7 @@ impl Finding {
         }
     }
 
-    /// It as a row of the gallery.
+    /// Row of the gallery.
     pub fn row(&self) -> Row {
         let reason = self.untallied.as_ref();
         let reason = reason.map(|reason| format!("outside the tally: {reason}"));

@@ -1,4 +1,4 @@
-//! The published figures: each a scenario with what the paper claims, judged by what was measured.
+//! Published figures: scenarios with the claims of their papers, judged by measurements.
 
 pub mod arithmetic;
 pub mod chart;
@@ -16,6 +16,7 @@ pub mod paper;
 mod pattern;
 mod quote;
 mod region;
+pub mod source;
 pub mod trial;
 pub mod verdict;
 

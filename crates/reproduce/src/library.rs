@@ -1,4 +1,4 @@
-//! The figures that are part of the program: every file of `scenarios` that has a `[figure]`.
+//! Built-in figures: every scenario file with a table `[figure]`.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use tidegate_study::files::{Embedded, FILES};
 use super::figure::{Cut, Figure};
 use super::trial::Trial;
 
-/// How much of a figure is run.
+/// Version of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// All of it.
+    /// All runs.
     Full,
-    /// What takes minutes with all other figures together.
+    /// Minutes, with all other figures together.
     Quick,
-    /// What takes seconds, for the tests.
+    /// Seconds, for the tests.
     Reduced,
 }
 
 impl Version {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 3] = [Self::Full, Self::Quick, Self::Reduced];
 
-    /// Its name.
+    /// Name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -34,29 +34,29 @@ impl Version {
     }
 }
 
-/// A figure that can be run.
+/// Figure with its scenario.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What is claimed and drawn.
+    /// Claims and plots.
     pub figure: Figure,
-    /// What is run, without the points that this version leaves out.
+    /// Scenario, without the points that this version leaves out.
     pub scenario: Scenario,
-    /// What this version leaves out, in words; empty if nothing.
+    /// Reductions of this version, in words.
     pub cut: Vec<String>,
-    /// What is run with one assumption changed.
+    /// Trials with one assumption changed.
     pub trials: Vec<Tried>,
 }
 
-/// A trial that can be run.
+/// Trial with its scenario.
 #[derive(Clone, Debug)]
 pub struct Tried {
-    /// What is changed.
+    /// Trial.
     pub trial: Trial,
-    /// What is run: the points that its claims need, of those that the version has.
+    /// Scenario: the points that its claims need, as far as the version has them.
     pub scenario: Scenario,
 }
 
-/// The files of all figures, in the order of papers and figures.
+/// Files of all figures, ordered by paper and figure.
 pub fn files() -> Vec<&'static Embedded> {
     let mut files: Vec<&Embedded> = FILES.iter().filter(|file| has_figure(file.text)).collect();
     files.sort_by_key(|file| {
@@ -68,7 +68,7 @@ pub fn files() -> Vec<&'static Embedded> {
     files
 }
 
-/// The ids of all figures, in the same order.
+/// Ids of all figures, in the same order.
 pub fn ids() -> Vec<&'static str> {
     files().into_iter().map(|file| file.id).collect()
 }
@@ -77,32 +77,32 @@ fn has_figure(text: &str) -> bool {
     text.lines().any(|line| line.trim_end() == "[figure]")
 }
 
-/// The figure and the label of a pattern such as `tcn-f6: load 0.9, TCN`, which is about a point of
-/// another figure; `None` of one that is not.
+/// Figure and label of a pattern such as `tcn-f6: load 0.9, TCN`, which names a point of another
+/// figure; `None` otherwise.
 pub fn of_other_figure(pattern: &str) -> Option<(&str, &str)> {
     let (id, label) = pattern.split_once(": ")?;
     file(id).map(|_| (id, label))
 }
 
-/// The files of papers.
+/// Files of papers.
 pub fn paper_files() -> impl Iterator<Item = &'static Embedded> {
     let is_paper = |file: &&Embedded| file.text.lines().any(|line| line.trim_end() == "[paper]");
     FILES.iter().filter(is_paper)
 }
 
-/// The file of a figure.
+/// File of a figure.
 pub fn file(id: &str) -> Option<&'static Embedded> {
     let named = |file: &&Embedded| file.id == id && has_figure(file.text);
     FILES.iter().find(named)
 }
 
-/// What the file of a figure claims, without reading its scenario.
+/// Figure of a file, without its scenario.
 pub fn figure(file: &Embedded) -> Option<Figure> {
     Figure::parse(file.text).ok().flatten()
 }
 
-/// A hash of what a file and those that it includes set, without titles, comments and what the
-/// paper claims: results are those of other settings if it has changed.
+/// Hash of the settings in a file and its includes, without titles, comments and claims. Results
+/// with another hash have different settings.
 pub fn settings(file: &Embedded) -> String {
     let mut hash = FNV_START;
     add_settings(file, &mut hash);
@@ -117,7 +117,7 @@ fn add_settings(file: &Embedded, hash: &mut u64) {
     for words in ["figure", "title"] {
         table.remove(words);
     }
-    // Hosts had this queue and no other before it could be named.
+    // The hash predates this key: its default was the only behaviour.
     if let Some(transport) = table.get_mut("transport").and_then(toml::Value::as_table_mut)
         && transport.get("qdisc").and_then(toml::Value::as_str) == Some("fifo")
     {
@@ -133,14 +133,14 @@ fn add_settings(file: &Embedded, hash: &mut u64) {
     }
 }
 
-/// Reads the scenario of an embedded figure; `None` if there is none of this name.
+/// Reads the scenario of a built-in figure; `None` if there is no such figure.
 pub fn scenario(id: &str, overrides: &[String]) -> Option<Result<Scenario, Problem>> {
     Some(file(id)?.scenario(overrides))
 }
 
 impl Entry {
-    /// A figure in a version. `read` reads its scenario with some overrides; `None` if it has no
-    /// `[figure]`. Overrides of one's own come last.
+    /// A version of a figure. `read` reads its scenario with some overrides; `None` without
+    /// `[figure]`. The caller's overrides `set` come last.
     pub fn new(
         read: &dyn Fn(&[String]) -> Result<Scenario, Problem>,
         version: Version,
@@ -170,20 +170,20 @@ impl Entry {
             let (kept, all) = (scenario.points(), whole.points());
             words.push(format!("{kept} of {all} points: {}", cut.only.join(" · ")));
         }
-        // Somebody who changes settings asks another question than the trials do.
+        // With overrides, the trials would answer a different question.
         let trials =
             if own.is_empty() { tried(read, &figure, cut, &overrides)? } else { Vec::new() };
         Ok(Some(Self { figure, scenario, cut: words, trials }))
     }
 
-    /// An embedded figure in a version; `None` if there is none of this name.
+    /// A version of a built-in figure; `None` if there is no such figure.
     pub fn embedded(id: &str, version: Version, own: &[String]) -> Option<Result<Self, Problem>> {
         let file = file(id)?;
         Self::new(&|overrides| file.scenario(overrides), version, own).transpose()
     }
 }
 
-/// The trials of a figure in a version. Those are left out whose points it leaves out.
+/// Trials of a version, without those whose points it leaves out.
 fn tried(
     read: &dyn Fn(&[String]) -> Result<Scenario, Problem>,
     figure: &Figure,

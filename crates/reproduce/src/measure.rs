@@ -1,4 +1,4 @@
-//! What a claim measures, in one run.
+//! Measures of claims, for one run.
 
 #![expect(clippy::cast_precision_loss, reason = "figures for people need no more than 53 bits")]
 
@@ -21,174 +21,174 @@ use super::arithmetic::Division;
 use super::number::Number;
 use super::{occupancy, pattern};
 
-/// A number that a run has.
+/// Number of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measure {
-    /// One of the metrics of a summary.
+    /// Metric of a summary.
     Metric(Metric),
-    /// One that figures need beside them.
+    /// Measure that only figures need.
     Special(Special),
 }
 
-/// Measures that summaries do not have.
+/// Measures beyond those of summaries.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
 pub enum Special {
-    /// The error of ECN♯'s division on a chip, which needs no run.
+    /// Error of ECN♯'s division on a chip; needs no run.
     Division(Division),
-    /// The completion time of the flows of a source.
+    /// Completion time of the flows of a source.
     FctOfSource {
-        /// The source, by its place in the scenario.
+        /// Index of the source in the scenario.
         source: u32,
-        /// The percentile, or the mean if absent.
+        /// Percentile; the mean if absent.
         percentile: Option<u32>,
     },
-    /// The standard deviation of the completion times of the flows of a source.
+    /// Standard deviation of the completion times of a source's flows.
     FctDeviation {
-        /// The source, by its place in the scenario.
+        /// Index of the source in the scenario.
         source: u32,
     },
-    /// The mean completion time of flows of some sizes.
+    /// Mean completion time of flows of some sizes.
     FctOfSizes {
-        /// Only larger ones.
+        /// Only larger flows.
         above: Option<Number>,
-        /// Only ones up to this size.
+        /// Only flows up to this size.
         up_to: Option<Number>,
     },
-    /// The goodput of all flows of a source together, in bits per second.
+    /// Total goodput of a source's flows, in bits per second.
     Goodput {
-        /// The source, by its place in the scenario; all if absent.
+        /// Index of the source in the scenario; all if absent.
         source: Option<u32>,
     },
-    /// The standard deviation of the goodputs of flows, as a part of their mean.
+    /// Standard deviation of the flows' goodputs, relative to their mean.
     GoodputDeviation,
-    /// The part of all packets that was dropped, every link counted.
+    /// Fraction of all packets that was dropped, on all links.
     Loss,
-    /// The same of each observed port whose name fits, and then the mean of the ports, however much
-    /// each of them sends.
+    /// The same of each observed port with a matching name, then the mean of the ports, independent
+    /// of their traffic.
     LossOfPorts {
-        /// The ports; `*` matches any text.
+        /// Ports; `*` matches any text.
         ports: Vec<String>,
     },
-    /// Packets marked for any reason, of those sent over all links.
+    /// Fraction of packets marked for any reason, on all links.
     MarkFraction,
-    /// The max-min share of a flow, in bits per second, which needs no run.
+    /// Max-min share of a flow, in bits per second; needs no run.
     MaxMin(Share),
-    /// What was seen of the flows at ports where they were told apart: the mean of the ports that
-    /// fit, and of decisions those of all of them together.
+    /// Flows at ports that distinguish flows: mean over the matching ports, and decisions of all of
+    /// them together.
     PortFlows {
-        /// The port; `*` matches any text.
+        /// Port; `*` matches any text.
         port: String,
-        /// What is taken.
+        /// Statistic.
         take: FromPortFlows,
     },
-    /// The part of the flows of some sizes that took no longer than a time. Those that did not end
-    /// took longer.
+    /// Fraction of flows of some sizes that took no longer than a time. Unfinished flows took
+    /// longer.
     PartWithin {
-        /// The time.
+        /// Time.
         time: Number,
         /// Only flows up to this size.
         up_to: Option<Number>,
     },
-    /// The bytes in all sampled queues of a port together.
+    /// Bytes in all sampled queues of a port together.
     PortLength {
-        /// The port; `*` matches any text.
+        /// Port; `*` matches any text.
         port: String,
-        /// The percentile over time, or the mean if absent.
+        /// Percentile over time; the mean if absent.
         percentile: Option<u32>,
     },
-    /// A number that needs no run: one divided by others.
+    /// Quotient of numbers; needs no run.
     Quotient {
-        /// What is divided.
+        /// Dividend.
         value: Number,
-        /// By what.
+        /// Divisors.
         by: Vec<Number>,
     },
-    /// What was seen of the observed queues whose port fits.
+    /// Observed queues of the matching ports.
     Queue {
-        /// The port; `*` matches any text.
+        /// Port; `*` matches any text.
         port: String,
-        /// The queue's number; all if absent.
+        /// Queue number; all if absent.
         queue: Option<u8>,
-        /// What is taken.
+        /// Statistic.
         take: FromQueue,
     },
-    /// By how much the mean round trip of probes is above a base: what they waited in queues.
+    /// Mean round trip of probes above a base: their queueing delay.
     RttBeyond {
-        /// The base.
+        /// Base.
         base: Number,
     },
-    /// Segments that leave in a round trip after a segment with CWR: from its departure until an
-    /// ACK of it comes back, and those that this ACK lets go. The mean over all such segments of
-    /// the traced flow.
+    /// Segments that leave in the round trip after a segment with CWR: from its departure until its
+    /// ACK arrives, and those that this ACK releases. Mean over all such segments of the traced
+    /// flow.
     SegmentsAfterCwr {
-        /// Which of the two parts; both together if absent.
+        /// Part of the round trip; both together if absent.
         part: Option<AfterCwr>,
-        /// The time from which on segments with CWR count.
+        /// Time from which segments with CWR count.
         from: Option<Number>,
     },
-    /// A number taken from samples over time.
+    /// Statistic of samples over time.
     Series {
-        /// Which number.
+        /// Quantity.
         quantity: Quantity,
-        /// Of what; `*` matches any text.
+        /// Subject; `*` matches any text.
         subject: String,
-        /// What is taken from the samples.
+        /// Statistic of the samples.
         take: FromSamples,
-        /// The time of the first sample that counts.
+        /// Time of the first sample that counts.
         from: Option<Number>,
-        /// The time of the last.
+        /// Time of the last sample that counts.
         to: Option<Number>,
-        /// Samples within such a time are put together first, as their mean: what changes from
-        /// packet to packet is then no part of it.
+        /// Interval over which samples are averaged first, so that variation from packet to packet
+        /// is left out.
         averaged: Option<Number>,
-        /// Another thing whose number it is divided by.
+        /// Subject of the divisor.
         per: Option<String>,
     },
-    /// The senders' smoothed round-trip times at the end of their flows: the mean.
+    /// Mean of the senders' smoothed round-trip times at the end of their flows.
     Srtt {
-        /// The source, by its place in the scenario; all if absent.
+        /// Index of the source in the scenario; all if absent.
         source: Option<u32>,
     },
-    /// The standard deviation of the same.
+    /// Standard deviation of the same.
     SrttDeviation {
-        /// The source, by its place in the scenario; all if absent.
+        /// Index of the source in the scenario; all if absent.
         source: Option<u32>,
     },
-    /// How often retransmission timers ran out.
+    /// Number of retransmission timeouts.
     Timeouts {
-        /// Of flows of this class; of all if absent.
+        /// Class of the flows; all if absent.
         class: Option<Class>,
-        /// As if there had been this many flows of all classes, so that a run with fewer can be
-        /// compared; as it was if absent.
+        /// Scales the number to this many flows of all classes, to compare runs with fewer flows;
+        /// unscaled if absent.
         per: Option<u32>,
     },
 }
 
-/// Parts of a round trip that follows a segment with CWR.
+/// Part of the round trip after a segment with CWR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterCwr {
-    /// What its ACK lets go: what leaves before the next one comes.
+    /// Segments that its ACK releases: those that leave before the next ACK arrives.
     NextBurst,
-    /// What leaves before its ACK comes.
+    /// Segments that leave before its ACK arrives.
     RoundTrip,
 }
 
-/// A flow among others that share a link.
+/// Flow among others that share a link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The speed of the link.
+    /// Rate of the link.
     capacity: Number,
-    /// What each flow asks for.
+    /// Demand of each flow.
     demands: Vec<Number>,
-    /// Which of them it is, from 0.
+    /// Index of the flow.
     flow: usize,
 }
 
 impl Share {
-    /// What it gets by water-filling, to the bit per second.
+    /// Max-min share by water-filling, to the bit per second.
     fn value(&self) -> Option<f64> {
         #[expect(
             clippy::cast_possible_truncation,
@@ -202,71 +202,71 @@ impl Share {
     }
 }
 
-/// What is taken from the flows at a port.
+/// Statistic of the flows at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromPortFlows {
-    /// The part of decisions that are those of the ideal marker (DiffECN, equation 3).
+    /// Fraction of decisions that agree with the ideal marker (DiffECN, equation 3).
     Accuracy,
-    /// The number of active flows, the mean over time.
+    /// Mean number of active flows over time.
     ActiveMean,
-    /// The same as a part of the port's connections, both from samples.
+    /// The same relative to the port's connections, both from samples.
     ActiveOfConnections,
-    /// The number that active flows do not exceed for this many of 100 parts of the time.
+    /// Percentile of the number of active flows over time.
     ActivePercentile(u32),
-    /// The part of what the ideal marker marks that is marked (equation 4).
+    /// Fraction of the ideal marker's marks that are marked (equation 4).
     Recall,
 }
 
-/// What is taken from samples.
+/// Statistic of samples.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromSamples {
-    /// How often the number changed.
+    /// Number of changes.
     Changes,
-    /// The time from the first sample that counts until all later ones are near the max-min share
-    /// of a flow.
+    /// Time from the first sample that counts until all later ones are near the max-min share of a
+    /// flow.
     Converges {
-        /// The flow and those that it shares the link with.
+        /// The flow and the others on its link.
         share: Box<Share>,
-        /// How near, as a part of the share.
+        /// Tolerance, relative to the share.
         within: Number,
     },
-    /// The standard deviation.
+    /// Standard deviation.
     Deviation,
-    /// The largest.
+    /// Maximum.
     Max,
-    /// The mean.
+    /// Mean.
     Mean,
-    /// The smallest.
+    /// Minimum.
     Min,
-    /// The time from the first sample that counts until the first that is near a value.
+    /// Time from the first sample that counts until the first that is near a value.
     Reaches {
-        /// The value.
+        /// Value.
         at: Number,
-        /// How near, as a part of it.
+        /// Tolerance, relative to the value.
         within: Number,
     },
-    /// The time from the first sample that counts until all later ones are near a value.
+    /// Time from the first sample that counts until all later ones are near a value.
     Settles {
-        /// The value.
+        /// Value.
         at: Number,
-        /// How near, as a part of it.
+        /// Tolerance, relative to the value.
         within: Number,
     },
-    /// The largest number of those that an exponential average was fed with, one for each change.
+    /// Maximum of the inputs of an exponential average, one per change.
     UnsmoothedMax {
-        /// The weight of the average's old value.
+        /// Weight of the average's old value.
         weight: Number,
     },
-    /// The smallest of them.
+    /// Minimum of the same.
     UnsmoothedMin {
-        /// The weight of the average's old value.
+        /// Weight of the average's old value.
         weight: Number,
     },
 }
 
-/// What is taken from a queue.
+/// Statistic of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromQueue {
@@ -274,16 +274,16 @@ pub enum FromQueue {
     Drops,
     /// Packets marked.
     Marks,
-    /// Its longest length in bytes.
+    /// Maximum length in bytes.
     MaxBytes,
-    /// Its mean length in bytes.
+    /// Mean length in bytes.
     MeanBytes,
-    /// Its mean length in packets.
+    /// Mean length in packets.
     MeanPackets,
 }
 
 impl Measure {
-    /// Its value in a run, if the run has one.
+    /// Value in a run, if the run has one.
     pub fn value(&self, record: &Record) -> Option<f64> {
         let value = match self {
             Self::Metric(metric) => summary::value(*metric, record),
@@ -292,7 +292,7 @@ impl Measure {
         value.filter(|value| value.is_finite())
     }
 
-    /// Its value without any run, if it needs none.
+    /// Value without a run, if it needs none.
     pub fn computed(&self) -> Option<f64> {
         match self {
             Self::Special(Special::Quotient { value, by }) => {
@@ -304,7 +304,7 @@ impl Measure {
         }
     }
 
-    /// The 95 % interval of its value from the blocks of a single run, if it has one.
+    /// 95 % interval of the value from the blocks of a single run, if it has one.
     pub fn interval(&self, record: &Record) -> Option<Interval> {
         match self {
             Self::Metric(metric) => summary::interval(*metric, record),
@@ -312,7 +312,7 @@ impl Measure {
         }
     }
 
-    /// The same of the ratio to another run with the same flows.
+    /// The same for the ratio to another run with the same flows.
     pub fn ratio_interval(&self, record: &Record, base: &Record) -> Option<Interval> {
         match self {
             Self::Metric(metric) => summary::ratio_interval(*metric, record, base),
@@ -320,8 +320,7 @@ impl Measure {
         }
     }
 
-    /// Whether its values can be below zero: differences, and what is calculated back from an
-    /// average.
+    /// Whether values can be negative: differences, and inputs calculated back from an average.
     pub(super) const fn is_signed(&self) -> bool {
         matches!(
             self,
@@ -335,7 +334,7 @@ impl Measure {
         )
     }
 
-    /// The unit of its values: `s`, `bit/s`, `B`, or empty for counts and parts of one.
+    /// Unit of the values: `s`, `bit/s`, `B`, or empty for counts and fractions.
     pub const fn unit(&self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.unit,
@@ -343,7 +342,7 @@ impl Measure {
         }
     }
 
-    /// What it is, in a few words.
+    /// Description in a few words.
     pub const fn title(&self) -> &'static str {
         match self {
             Self::Metric(metric) => metric.title,
@@ -508,8 +507,8 @@ impl Special {
     }
 }
 
-/// The part of the flows up to a size that took no longer than a time, of all that have an end:
-/// what is left when a run ends has not made it.
+/// Fraction of flows up to a size that took no longer than a time, of all finite flows: flows
+/// without an end took longer.
 fn part_within(record: &Record, time: &Number, up_to: Option<&Number>) -> Option<f64> {
     let fits = |flow: &&Flow| {
         let size = flow.bytes.map(|bytes| bytes as f64);
@@ -526,12 +525,12 @@ fn completion(flow: &Flow) -> Option<f64> {
     flow.fct_ps.map(|picos| picos as f64 / 1e12)
 }
 
-/// How many segments leave after each one with CWR, from a time in picoseconds on. Those whose
-/// round trip the trace does not have to the end are left out.
+/// Number of segments that leave after each segment with CWR, from a time in picoseconds on.
+/// Segments whose round trip the trace does not cover are left out.
 fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64> {
     let left = |event: &&TraceEvent| matches!(event.event, Traced::Sent | Traced::Resent);
     let acks = || trace.iter().filter(|event| event.event == Traced::Acked);
-    // What an ACK lets go leaves at the time at which it arrives.
+    // Segments that an ACK releases leave at its arrival time.
     let segments = |from: u64, to: u64| {
         let left = trace.iter().filter(left);
         left.filter(|event| (from..to).contains(&event.at_ps)).count() as f64
@@ -555,14 +554,14 @@ fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64
     counts
 }
 
-/// The final smoothed round-trip times of a source's flows, in seconds.
+/// Final smoothed round-trip times of a source's flows, in seconds.
 fn round_trips(record: &Record, source: Option<u32>) -> Vec<f64> {
     let flows = record.flows.iter().filter(|flow| belongs(flow, source));
     let times = flows.filter_map(|flow| flow.rtt_ps);
     times.map(|picos| picos as f64 / 1e12).collect()
 }
 
-/// The standard deviation of several numbers.
+/// Standard deviation of several numbers.
 fn deviation(values: &[f64]) -> Option<f64> {
     let middle = mean(values).filter(|_| values.len() > 1)?;
     let squares = values.iter().map(|value| (value - middle).powi(2));
@@ -596,7 +595,7 @@ fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
     mean(&losses.collect::<Vec<_>>())
 }
 
-/// Times and values of the first trace that fits.
+/// Times and values of the first matching trace.
 fn samples(
     record: &Record,
     quantity: Quantity,
@@ -607,7 +606,7 @@ fn samples(
     all_samples(record, quantity, subject, from, to).next().map(|(_, samples)| samples)
 }
 
-/// What the traces that fit belong to, with their times and values.
+/// Subjects, times and values of the matching traces.
 pub(super) fn all_samples<'a>(
     record: &'a Record,
     quantity: Quantity,
@@ -631,7 +630,7 @@ pub(super) fn all_samples<'a>(
     })
 }
 
-/// The mean of the samples within each `span` from the first on, at the time of its first sample.
+/// Mean of the samples within each `span` from the first on, at the time of its first sample.
 fn average(samples: &[(f64, f64)], span: f64) -> Vec<(f64, f64)> {
     let begin = samples.first().map_or(0.0, |&(at, _)| at);
     let part = |at: f64| ((at - begin) / span + 1e-9).floor();
@@ -655,7 +654,7 @@ impl FromQueue {
             Self::MeanBytes => seen.bytes.mean,
             Self::MeanPackets => seen.packets.mean,
         });
-        // One that was watched for no time has no mean.
+        // A port observed for no time has no mean.
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         match self {
             Self::Drops | Self::Marks => (!values.is_empty()).then(|| values.iter().sum()),
@@ -680,7 +679,7 @@ impl FromPortFlows {
         }
     }
 
-    /// What is taken of flows, at one port.
+    /// Statistic of flows at one port.
     fn at_port(self, seen: &PortFlows, record: &Record) -> Option<f64> {
         match self {
             Self::Accuracy | Self::Recall => None,
@@ -730,8 +729,7 @@ impl FromSamples {
     }
 }
 
-/// The time from the first sample until all later ones are near `at`; `None` if there are no such
-/// ones, since it is far from it to the end.
+/// Time from the first sample until all later ones are near `at`; `None` if the last one is not.
 fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
     let (begin, _) = samples.first()?;
     let is_far = |&(_, value): &(f64, f64)| (value - at).abs() > within.value * at;
@@ -742,7 +740,7 @@ fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
     }
 }
 
-/// What an exponential average was fed with: each change has one number.
+/// Inputs of an exponential average, one per change.
 #[expect(clippy::float_cmp, reason = "equal samples are copies of one number")]
 fn unsmoothed(samples: &[(f64, f64)], weight: &Number) -> impl Iterator<Item = f64> {
     let weight = weight.value;
@@ -897,7 +895,7 @@ mod tests {
             trace(Quantity::ActiveFlows, [1.0, 2.0, 0.0]),
             trace(Quantity::Connections, [4.0, 6.0, 2.0]),
         ];
-        // A port that saw nothing changes no part of decisions.
+        // A port without packets does not change the fractions.
         let idle = PortFlows {
             port: "leaf0>host1".to_owned(),
             active: tidegate_results::record::Distribution::default(),
@@ -932,7 +930,7 @@ mod tests {
             event(4, Traced::Acked, 1000, true),
             event(5, Traced::Sent, 3000, false),
             event(6, Traced::Arrived, 3000, true),
-            // The ACK of the segment with CWR lets three go, the first at once.
+            // The ACK of the segment with CWR releases three, the first at once.
             event(7, Traced::Sent, 4000, false),
             event(7, Traced::Acked, 2000, false),
             event(8, Traced::Resent, 2000, false),

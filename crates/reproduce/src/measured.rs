@@ -1,4 +1,4 @@
-//! What the runs of a figure have for a claim: a number for each of its points.
+//! Measured numbers of a claim: one for each of its points.
 
 use serde::{Deserialize, Serialize};
 use tidegate_results::Record;
@@ -9,38 +9,36 @@ use super::number::Number;
 use super::pattern;
 use super::region::Measured;
 
-/// A point that a claim is about.
+/// Point of a claim.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Point {
-    /// Its label; of a curve, where on it the point is: the text in place of the first `*`. Empty
-    /// of a number that is taken from all points.
+    /// Label; for a curve, the text of the first `*`; empty for a number from all points.
     pub label: String,
-    /// What was measured there.
+    /// Measured number.
     pub measured: Measured,
 }
 
-/// What the finished runs of a figure have for a claim.
+/// Measured numbers of a claim from the finished runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// Its points.
+    /// Points.
     pub points: Vec<Point>,
-    /// How many of the runs, or of repetitions if all points of one make a number, have no such
-    /// number.
+    /// Number of runs, or of repetitions if all points make one number, without such a number.
     pub numberless: usize,
 }
 
-/// The number of a run at a point.
+/// Number of a run at a point.
 struct AtRun<'a> {
     replication: u32,
-    /// The number in place of the first `*`, if it is one.
+    /// The number in the first `*`, if it is one.
     place: Option<f64>,
     value: f64,
     of: &'a Record,
     base: Option<&'a Record>,
 }
 
-/// The points that a claim judges: those of its curve that were run; of claims that take one number
-/// from all points it is a single one.
+/// The points that a claim judges: of a curve those that were run, of a number from all points a
+/// single one.
 pub fn found(claim: &Claim, records: &[Record]) -> Found {
     let Published::Curve { points: published, within } = &claim.paper else {
         return of_runs(claim, records);
@@ -82,7 +80,7 @@ fn of_runs(claim: &Claim, records: &[Record]) -> Found {
     found
 }
 
-/// One number for each label, over its repetitions.
+/// One number per label, over its repetitions.
 fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
     let mut labels: Vec<&str> = Vec::new();
     for value in values {
@@ -102,7 +100,7 @@ fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
     found
 }
 
-/// Only the point whose number is better than all others.
+/// Only the point with the best number.
 fn best(found: Found, better: fn(f64, f64) -> bool) -> Found {
     let best = found.points.into_iter().reduce(|best, point| {
         if better(point.measured.value, best.measured.value) { point } else { best }
@@ -114,7 +112,7 @@ fn first<'a, 'b: 'a>(values: impl Iterator<Item = &'a &'a AtRun<'b>>) -> Option<
     values.filter_map(|value| value.place).reduce(f64::min)
 }
 
-/// One number from all points of each repetition, and then over the repetitions.
+/// One number from all points of each repetition, then over the repetitions.
 fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> Found {
     let mut replications: Vec<u32> = values.iter().map(|value| value.replication).collect();
     replications.sort_unstable();
@@ -132,7 +130,7 @@ fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> 
     }
 }
 
-/// The mean over the repetitions of a point and its interval, and how many of them it leaves out.
+/// Mean and interval over the repetitions of a point, and the number of repetitions left out.
 fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> {
     let numbers: Vec<f64> = values.iter().map(|value| value.value).collect();
     let of_blocks = || match values {
@@ -150,8 +148,8 @@ fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> 
     Some((measured, left_out))
 }
 
-/// The mean of numbers and its interval. What has grown from nothing in every repetition has grown
-/// beyond all measure; in some of them only, there is no mean, and these are left out and counted.
+/// Mean and interval of numbers. Growth from zero in every repetition is infinite. Growth from zero
+/// in some repetitions has no mean: these are left out and counted.
 fn over(numbers: &[f64]) -> Option<(Measured, usize)> {
     let finite = numbers.iter().copied().filter(|number| number.is_finite());
     let finite: Vec<f64> = finite.collect();
@@ -168,8 +166,8 @@ fn ends(Interval { low, high }: Interval) -> (f64, f64) {
     (low, high)
 }
 
-/// The numbers of all runs that a claim is about, and how many of these have none. A run whose base
-/// was not run is compared with nothing.
+/// Numbers of all runs of a claim, and how many runs have none. A run without its base is not
+/// compared.
 fn values<'a>(claim: &Claim, records: &'a [Record]) -> (Vec<AtRun<'a>>, usize) {
     let (mut values, mut numberless) = (Vec::new(), 0);
     for record in records {
@@ -210,14 +208,14 @@ fn values<'a>(claim: &Claim, records: &'a [Record]) -> (Vec<AtRun<'a>>, usize) {
     (values, numberless)
 }
 
-/// The number that a text of a label is, in units of the International System.
+/// The number in a label's text, in SI units.
 fn swept(text: &str) -> Option<f64> {
     let number: Result<Number, _> = text.parse();
     number.ok().map(|number| number.value)
 }
 
-/// How much larger a value is than its base, as a part of it: infinitely if the base is nothing. Of
-/// two that are nothing, and of a base below zero, there is no such number.
+/// Relative difference of a value to its base; infinite if the base is zero. There is none if both
+/// are zero, or if the base is negative.
 fn change(value: f64, base: f64) -> Option<f64> {
     if base > 0.0 {
         return Some(value / base - 1.0);

@@ -1,6 +1,5 @@
-//! What was measured of a figure: all that its claims need of its runs, and little enough to be
-//! kept in `docs/reproduction`. Verdicts are made of it whenever they are asked for, by the claims
-//! as they are then.
+//! Measurements of a figure: all numbers that its claims need, small enough to be kept in
+//! `docs/reproduction`. Verdicts are derived from them on demand, by the current claims.
 
 use std::io;
 use std::path::Path;
@@ -16,49 +15,49 @@ use super::measured::{self, Point};
 use super::pattern;
 use super::trial::Trial;
 
-/// The version of a figure that has no results.
+/// Version of a figure without results.
 pub const NOT_RUN_YET: &str = "not run yet";
 
-/// What was measured of a figure.
+/// Measurements of a figure.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurements {
-    /// The figure.
+    /// Figure.
     pub figure: String,
-    /// The version that was run.
+    /// Version that was run.
     pub version: String,
-    /// What that version leaves out.
+    /// Reductions of that version.
     pub cut: Vec<String>,
-    /// The revision of the program that ran it.
+    /// Revision of the program.
     pub revision: String,
-    /// A hash of the settings in its file; empty of a figure that is not part of the program.
+    /// Hash of the settings in its file; empty for a figure that is not built in.
     pub settings: String,
-    /// The command that makes it.
+    /// Command that makes the figure.
     pub command: String,
-    /// How many runs it rests on.
+    /// Number of finished runs.
     pub runs: usize,
-    /// How many it would rest on if all were finished.
+    /// Number of planned runs.
     pub planned: usize,
-    /// What was measured for its claims.
+    /// Measurements for its claims.
     pub claims: Vec<Answer>,
-    /// What was measured with one assumption changed.
+    /// Measurements with one assumption changed.
     pub trials: Vec<TrialMeasurements>,
 }
 
-/// What was measured for a claim.
+/// Measurements for a claim.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// What the claim asked for, in its own words.
+    /// The measured part of the claim, as its file wrote it.
     pub asked: Value,
-    /// How many runs of its points left no results.
+    /// Number of runs of its points without results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: usize,
-    /// How many of its finished runs have no such number, such as a time until something that never
+    /// Number of finished runs without such a number, such as a time until something that never
     /// happens.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub numberless: usize,
-    /// What was measured at its points.
+    /// Measurements at its points.
     pub points: Vec<Point>,
 }
 
@@ -67,34 +66,34 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What was measured with one assumption changed.
+/// Measurements with one assumption changed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialMeasurements {
-    /// The trial's name.
+    /// Name of the trial.
     pub trial: String,
-    /// What it changes.
+    /// Overrides of the trial.
     pub set: Vec<String>,
-    /// The command that repeats it.
+    /// Command that repeats the trial.
     pub command: String,
-    /// By the figure's own runs of the same points.
+    /// From the figure's own runs of the same points.
     pub before: Vec<Answer>,
-    /// By the runs of the trial.
+    /// From the runs of the trial.
     pub after: Vec<Answer>,
 }
 
-/// The finished runs of a figure or of a trial of it.
+/// Runs of a figure or of one of its trials.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Runs<'a> {
-    /// What they left.
+    /// Records of the finished runs.
     pub records: &'a [Record],
-    /// The labels of runs that left nothing, one for each run.
+    /// Label of each run without results.
     pub unfinished: &'a [&'a str],
 }
 
 impl Measurements {
-    /// Measures what the claims of a figure and of its trials ask for. `trials` are the runs and
-    /// the commands of the entry's trials, in their order.
+    /// Measures the claims of a figure and of its trials. `trials` has the runs and the commands of
+    /// the entry's trials, in their order.
     pub fn new(
         entry: &Entry,
         version: Version,
@@ -138,18 +137,18 @@ impl Measurements {
         }
     }
 
-    /// What was measured for a claim, if it asks for what was measured.
+    /// Measurements for a claim, if its measured part has not changed.
     pub(super) fn answer(&self, claim: &Claim) -> Answer {
         find(&self.claims, claim)
     }
 
-    /// What was measured for a trial, if it changes what was changed then.
+    /// Measurements for a trial, if its overrides have not changed.
     pub(super) fn of_trial(&self, trial: &Trial) -> Option<&TrialMeasurements> {
         let is_same = |of: &&TrialMeasurements| of.trial == trial.name && of.set == trial.set;
         self.trials.iter().find(is_same)
     }
 
-    /// Nothing: the figure was not run yet, or needs no run.
+    /// No measurements: the figure was not run yet, or needs no run.
     pub fn none(entry: &Entry) -> Self {
         let version = Version::Full;
         let mut none = Self::new(entry, version, "", "", Runs::default(), &[]);
@@ -159,8 +158,8 @@ impl Measurements {
         none
     }
 
-    /// Reads what is kept of a figure of the program in a folder. `None` if nothing is, or if the
-    /// figure's settings were others then.
+    /// Reads the measurements of a built-in figure from a folder. `None` if there are none, or if
+    /// the figure's settings have changed since.
     pub fn read(folder: &Path, id: &str) -> io::Result<Option<Self>> {
         let text = match reading::bytes(&folder.join(format!("{id}.json")), reading::MADE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -175,7 +174,7 @@ impl Measurements {
         Ok(Some(kept).filter(|_| is_same))
     }
 
-    /// Keeps it in a folder.
+    /// Writes the measurements into a folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         let mut text = serde_json::to_vec_pretty(self)?;
@@ -183,7 +182,7 @@ impl Measurements {
         std::fs::write(folder.join(format!("{}.json", self.figure)), text)
     }
 
-    /// Whether it is of a figure in full, with all runs of its own and of its trials.
+    /// Whether the full version was run, with all runs of its own and of its trials.
     pub fn is_whole(&self) -> bool {
         let mut tried = self.trials.iter().flat_map(|trial| &trial.after);
         let is_there = |answer: &Answer| {
@@ -195,14 +194,14 @@ impl Measurements {
 }
 
 impl TrialMeasurements {
-    /// What was measured for a claim before the change and after it.
+    /// Measurements for a claim before and after the change.
     pub(super) fn answers(&self, claim: &Claim) -> (Answer, Answer) {
         (find(&self.before, claim), find(&self.after, claim))
     }
 }
 
 impl Answer {
-    /// Measures what a claim asks for.
+    /// Measures a claim.
     pub fn new(claim: &Claim, runs: Runs<'_>) -> Self {
         let found = measured::found(claim, runs.records);
         let is_own = |label: &&&str| claim.patterns().any(|of| pattern::fits(of, label));

@@ -5,16 +5,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A number with its unit, in the units of the International System.
+/// Number with its unit, in SI units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// Its value.
+    /// Value.
     pub value: f64,
-    /// As it was written.
+    /// Text.
     pub text: String,
 }
 
-/// The units of published numbers.
+/// Units of published numbers.
 const UNITS: [(&str, f64); 16] = [
     ("", 1.0),
     ("%", 0.01),
@@ -35,20 +35,20 @@ const UNITS: [(&str, f64); 16] = [
 ];
 
 impl Number {
-    /// A number without a unit.
+    /// Number without a unit.
     pub(super) fn plain(value: f64) -> Self {
         let text = value.to_string();
         Self { value, text }
     }
 
-    /// The unit that it was written in as [`tidegate_results::format`] shows it, which is empty
-    /// without one, and how many units of the International System that is.
+    /// The unit of the text, in the form of [`tidegate_results::format`], and its value in SI
+    /// units; empty without a unit.
     pub fn written_in(&self) -> (&'static str, f64) {
         unit(split(&self.text).1).unwrap_or(("", 1.0))
     }
 }
 
-/// The digits of a number and what follows them.
+/// Splits a number into its digits and its unit.
 fn split(text: &str) -> (&str, &str) {
     let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
     let end = text.find(|c| !is_digit(c)).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! How much a port holds over time, all of its queues together.
+//! Occupancy of a port over time: the sum of its queues.
 
 use tidegate_results::record::{Quantity, Series, Trace};
 use tidegate_results::statistics::{Percentile, mean};
@@ -6,7 +6,7 @@ use tidegate_units::Ratio;
 
 use super::pattern;
 
-/// The bytes in all sampled queues of the ports that fit: their mean over time, or a percentile.
+/// Bytes in all sampled queues of the matching ports: mean over time, or a percentile.
 pub(super) fn port_length(
     series: &Series,
     port: &str,

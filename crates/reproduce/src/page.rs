@@ -30,7 +30,7 @@ const RULES: &str = "\
   the bound's side.
 - **inconclusive**: the interval lies partly inside and partly outside. The verdict names the number of
   repetitions that would decide, if they vary like the present ones.
-- **same direction, other size**: the interval is outside, but wholly on the same side of no difference as
+- **same direction, different size**: the interval is outside, but wholly on the same side of no difference as
   the published number.
 - **not reproduced**: the interval is outside and does not lie wholly on that side.
 - **not testable**: the claim gives the reason.
@@ -453,7 +453,7 @@ mod tests {
             "Outside the tally:",
             "| variant (another buffer) |",
             "<summary>1 claim not run in this version</summary>\n\n- left out (-38%)\n\n</details>",
-            "| 0.4 | -38% | -50.0 % | same direction, other size |",
+            "| 0.4 | -38% | -50.0 % | same direction, different size |",
             "it hinges on x",
             "| more flows (flows) | a \\| b | -38% | -1.00 % ",
             "```\ntidegate reproduce tcn-f1 --set flows=2\n```",

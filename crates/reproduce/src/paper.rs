@@ -1,4 +1,4 @@
-//! Papers: their headline claims with what became of them, and what their figures assume in common.
+//! Papers: headline claims with their verdicts, and assumptions that figures share.
 
 use std::ops::Range;
 
@@ -10,94 +10,93 @@ use super::library;
 use super::quote;
 use super::verdict::{Finding, Verdict};
 
-/// A paper whose figures are reproduced.
+/// Paper whose figures are reproduced.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// What the ids of its figures begin with.
+    /// Prefix of the ids of its figures.
     pub id: String,
-    /// What its scheme is called.
+    /// Name of its scheme.
     pub name: String,
-    /// Its title.
+    /// Title.
     pub title: String,
     /// Authors, venue and year.
     pub source: String,
-    /// Its headline claims, the most important first.
+    /// Headline claims, the most important first.
     #[serde(rename = "headline")]
     pub headlines: Vec<Headline>,
-    /// Testbeds and simulations that several figures share.
+    /// Setups that several figures share: testbeds and simulations.
     #[serde(default, rename = "setup")]
     pub setups: Vec<Setup>,
 }
 
-/// A claim that a paper is read for.
+/// Headline claim.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Headline {
-    /// The claim: its figure and its name, as `tcn-f8/small-90`.
+    /// Figure and name of the claim, such as `tcn-f8/small-90`.
     claim: Spanned<String>,
-    /// Why it came out so, in a sentence. `{tcn-f8/small-90}` in it is a measured number.
+    /// Cause of the verdict, in a sentence. `{tcn-f8/small-90}` quotes a measured number.
     cause: Spanned<String>,
 }
 
-/// What several figures assume.
+/// Assumptions of several figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// The figures that have it.
+    /// Figures of the setup.
     pub figures: Vec<Spanned<String>>,
-    /// How ambiguities were resolved.
+    /// Resolved ambiguities.
     pub assumptions: Vec<String>,
-    /// Trials that all of these figures have: one change for all of them alike.
+    /// Joint trials: one change for all figures of the setup.
     #[serde(default, rename = "trial")]
     pub joint: Vec<JointTrial>,
-    /// What the joint trials show. `{ecn-sharp-f9/small-gain@bursts}` in it is a measured number.
+    /// Findings of the joint trials. `{ecn-sharp-f9/small-gain@bursts}` quotes a measured number.
     pub decided: Option<Spanned<String>>,
 }
 
-/// One change for all figures of a setup. Which claims of a figure are judged again is written
-/// there, as `joint`.
+/// One change for all figures of a setup. Each figure's `joint` names the claims to judge again.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JointTrial {
-    /// Its name.
+    /// Name.
     pub name: Spanned<String>,
-    /// What is changed, in words.
+    /// Change in words.
     pub changed: String,
-    /// The settings that change it, as `key=value`.
+    /// Overrides, as `key=value`.
     pub set: Vec<String>,
 }
 
-/// A headline with what became of it.
+/// Headline with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answered {
-    /// The figure.
+    /// Figure.
     pub figure: String,
-    /// The claim.
+    /// Claim with its verdict.
     pub finding: Finding,
-    /// Why it came out so.
+    /// Cause of the verdict.
     pub cause: String,
 }
 
-/// What is wrong with a paper's file, and where.
+/// Error in a paper's file, with its location.
 #[derive(Debug, PartialEq)]
 pub struct Wrong {
-    /// What it is.
+    /// Message.
     pub message: String,
-    /// Where it is.
+    /// Location.
     pub span: Range<usize>,
 }
 
-/// The trials that the setup of a figure has for all of its figures.
+/// Joint trials of a figure's setup.
 pub(super) fn joint_trials(figure: &str) -> Vec<JointTrial> {
     let papers = papers();
     let setup = papers.iter().find_map(|paper| paper.setup_of(figure));
     setup.map_or_else(Vec::new, |setup| setup.joint.clone())
 }
 
-/// All papers, by their ids.
+/// All papers, ordered by id.
 pub fn papers() -> Vec<Paper> {
     let papers = library::paper_files().filter_map(|file| Paper::parse(file.text).ok());
     papers.collect()
@@ -118,8 +117,9 @@ impl Paper {
         Ok(whole.paper)
     }
 
-    /// That its headlines and setups are about claims, trials and figures that there are. `names`
-    /// has what can be quoted of a figure (`Figure::quotable`), and is `None` of an unknown one.
+    /// Checks that headlines and setups refer to existing claims, trials and figures. `names`
+    /// returns the names that can be quoted of a figure (`Figure::quotable`), or `None` for an
+    /// unknown figure.
     pub fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
         let check = |key: &str, span: Range<usize>| {
             let (figure, claim) = key.split_once('/').unwrap_or((key, ""));
@@ -146,7 +146,7 @@ impl Paper {
         Ok(())
     }
 
-    /// Its headlines with what became of them.
+    /// Headlines with their verdicts.
     pub fn answered(&self, figures: &[Judged]) -> Vec<Answered> {
         let answered = |headline: &Headline| {
             let (figure, finding) = find(figures, headline.claim.get_ref())?;
@@ -159,7 +159,7 @@ impl Paper {
         self.headlines.iter().filter_map(answered).collect()
     }
 
-    /// The setup of a figure, if it is one of several.
+    /// Setup that a figure shares with others, if any.
     pub fn setup_of(&self, figure: &str) -> Option<&Setup> {
         let has = |setup: &&Setup| setup.figures.iter().any(|own| own.get_ref() == figure);
         self.setups.iter().find(has)
@@ -167,7 +167,7 @@ impl Paper {
 }
 
 impl Setup {
-    /// That its figures are there, and have its joint trials.
+    /// Checks that its figures exist and have its joint trials.
     fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
         for figure in &self.figures {
             let id = figure.get_ref();
@@ -188,7 +188,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What a joint trial made of the claims of each figure; `None` is the setup as assumed.
+    /// Tally of each figure's claims after a joint trial, or of the base setup for `None`.
     pub fn jointly(&self, trial: Option<&str>, figures: &[Judged]) -> Vec<Score> {
         let score = |id: &Spanned<String>| {
             let judged = figures.iter().find(|judged| judged.id == *id.get_ref());
@@ -206,14 +206,14 @@ impl Setup {
     }
 }
 
-/// How many claims of a figure are reproduced.
+/// Tally of the claims of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Those that are.
+    /// Reproduced claims.
     pub reproduced: usize,
-    /// Those that are neither reproduced nor excluded.
+    /// Claims neither reproduced nor excluded.
     pub inconclusive: usize,
-    /// All of them.
+    /// All claims.
     pub claims: usize,
 }
 
@@ -241,12 +241,12 @@ impl std::ops::Add for Score {
     }
 }
 
-/// A text with the measured numbers that it quotes.
+/// Inserts the measured numbers that a text quotes.
 pub fn quoted(text: &str, figures: &[Judged]) -> String {
     quote::replaced(text, &|key| Some(find(figures, key)?.1.number()))
 }
 
-/// The figure and the claim that a key such as `tcn-f8/small-90` or `tcn-f8/small-90@sack` means.
+/// Figure and claim of a key such as `tcn-f8/small-90` or `tcn-f8/small-90@sack`.
 fn find<'a>(figures: &'a [Judged], key: &str) -> Option<(&'a str, &'a Finding)> {
     let (figure, key) = key.split_once('/')?;
     let (name, trial) = quote::split(key);

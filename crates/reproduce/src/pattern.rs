@@ -1,11 +1,12 @@
 //! Patterns of labels: text in which `*` matches any text.
 
-/// Whether `text` fits `pattern`.
+/// Whether `text` matches `pattern`.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     captured(pattern, text).is_some()
 }
 
-/// What the `*` of `pattern` match in `text`, each as short as possible; `None` if it does not fit.
+/// Texts that the `*` of `pattern` match in `text`, each as short as possible; `None` without a
+/// match.
 pub(super) fn captured<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let Some((head, rest)) = pattern.split_once('*') else {
         return (pattern == text).then(Vec::new);

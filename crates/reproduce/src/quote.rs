@@ -1,8 +1,8 @@
-//! Numbers that findings quote: from the results, by the name of a claim, so that they are those of
-//! the runs beside them.
+//! Numbers that findings quote. They come from the results, so that they agree with the runs beside
+//! them.
 //!
-//! `{name}` is the measured number of a claim, `{name@trial}` that of a trial. Any other number
-//! with a unit has to be one that the figure's file has anyway: published, assumed or set.
+//! `{name}` quotes the measured number of a claim, `{name@trial}` the number of a trial. Any other
+//! number with a unit has to appear in the figure's file: published, assumed or set.
 
 use toml::Spanned;
 
@@ -10,14 +10,14 @@ use super::figure::{Figure, Wrong};
 use super::trial::Varied;
 use super::verdict::Finding;
 
-/// Refuses a finding that quotes a number which neither the results nor the file have.
+/// Refuses a finding with a number that neither the results nor the file have.
 pub(super) fn check(
     finding: &Spanned<String>,
     figure: &Figure,
     labels: &[&str],
 ) -> Result<(), Wrong> {
     let text = finding.get_ref();
-    // Past the quotation mark that the text begins with.
+    // After the opening quotation mark.
     let wrong = |message: String, from: usize, length: usize| {
         let start = finding.span().start + 1 + from;
         Err(Wrong { message, span: start..start + length })
@@ -44,7 +44,7 @@ pub(super) fn check(
         if !known.contains(&number) {
             let message = format!(
                 "the finding quotes {number}, which no claim, assumption or trial of the figure has; \
-                 `{{name}}` quotes what was measured for a claim, `{{name@trial}}` for a trial"
+                 `{{name}}` quotes a claim's measured number, `{{name@trial}}` a trial's"
             );
             return wrong(message, from, number.len());
         }
@@ -52,7 +52,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// A finding with its numbers. What was not measured is a dash.
+/// Inserts the numbers of a finding, or a dash for a number that was not measured.
 pub(super) fn filled(text: &str, claims: &[Finding], varied: &[Varied]) -> String {
     replaced(text, &|key| {
         let (name, trial) = split(key);
@@ -67,7 +67,7 @@ pub(super) fn filled(text: &str, claims: &[Finding], varied: &[Varied]) -> Strin
     })
 }
 
-/// A text with its keys replaced by what they mean.
+/// Replaces the keys of a text.
 pub(super) fn replaced(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut end = 0;
@@ -80,7 +80,7 @@ pub(super) fn replaced(text: &str, value: &dyn Fn(&str) -> Option<String>) -> St
     out
 }
 
-/// The keys in braces of a text, with their places.
+/// Keys in braces of a text, with their positions.
 pub(super) fn keys(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut begin = 0;
@@ -95,7 +95,7 @@ pub(super) fn keys(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The claim's name and the trial's that a key has.
+/// Names of the claim and the trial in a key.
 pub(super) fn split(key: &str) -> (&str, Option<&str>) {
     match key.split_once('@') {
         Some((name, trial)) => (name, Some(trial)),
@@ -103,7 +103,7 @@ pub(super) fn split(key: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The text with blanks in place of keys, so that places stay.
+/// Blanks out keys, so that positions stay.
 fn without_keys(text: &str) -> String {
     let mut out = text.to_owned();
     for (from, key) in keys(text) {
@@ -112,13 +112,13 @@ fn without_keys(text: &str) -> String {
     out
 }
 
-/// The units that make a number one of a measurement or a setting.
+/// Units that mark a number as a measurement or a setting.
 const UNITS: [&str; 14] = [
     "%", "ns", "us", "ms", "s", "B", "KB", "KiB", "MB", "Gb/s", "Mb/s", "packets", "timeouts",
     "times",
 ];
 
-/// The numbers with a unit in a text, with their places.
+/// Numbers with a unit in a text, with their positions.
 fn numbers(text: &str) -> Vec<(usize, String)> {
     digits(text)
         .into_iter()
@@ -130,7 +130,7 @@ fn numbers(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// All numbers in a text, with their places. Digits after a letter are part of a word.
+/// All numbers in a text, with their positions. Digits after a letter are part of a word.
 fn digits(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut before = ' ';
@@ -150,7 +150,7 @@ fn digits(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// All numbers that a figure's file has beside its findings.
+/// All numbers of a figure's file outside its findings.
 fn known(figure: &Figure, labels: &[&str]) -> Vec<String> {
     let mut text = labels.join(" ");
     let mut add = |more: &str| {

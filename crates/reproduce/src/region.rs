@@ -1,4 +1,4 @@
-//! The numbers with which a claim holds, and the verdict for a number that was measured.
+//! Range of numbers with which a claim holds, and the verdict for a measured number.
 //!
 //! A claim holds for a range of numbers. A measured number with its 95 % interval
 //!
@@ -6,8 +6,8 @@
 //! - **excludes** it if the whole interval is outside,
 //! - and leaves it open otherwise.
 //!
-//! A published difference that is larger than its tolerance has a direction: the side of no
-//! difference that it is on. A smaller one has none, as the paper's own number may be chance.
+//! A published difference that is larger than its tolerance has a direction: its side of no
+//! difference. A smaller one has none, as the paper's own number may be chance.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use tidegate_results::statistics::student;
@@ -15,53 +15,53 @@ use tidegate_results::statistics::student;
 use super::claim::{Published, Side};
 use super::number::Number;
 
-/// A measured number and its 95 % confidence interval.
+/// Measured number with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Measured {
-    /// The mean over the repetitions; infinite for the change of what grows from nothing.
+    /// Mean over the repetitions; infinite for growth from zero.
     #[serde(deserialize_with = "or_infinite")]
     pub value: f64,
-    /// The ends of the interval: over the repetitions, or from the blocks of a single one. `None`
-    /// if it has none.
+    /// Ends of the interval: over the repetitions, or from the blocks of a single run. `None`
+    /// without an interval.
     pub interval: Option<(f64, f64)>,
     /// Repetitions.
     pub runs: usize,
 }
 
-/// JSON has no infinite numbers: they are written as `null`.
+/// JSON has no infinite numbers: `null` stands for them.
 fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let number = Option::<f64>::deserialize(deserializer)?;
     Ok(number.unwrap_or(f64::INFINITY))
 }
 
-/// What a measured number says about a claim.
+/// Verdict for a measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
-    /// It holds.
+    /// The claim holds.
     Confirmed,
-    /// It may hold or not.
+    /// The claim may hold or not.
     Open,
-    /// It does not hold, but the difference points the way of the paper.
+    /// The claim does not hold, but the difference has the published direction.
     SameDirection,
-    /// It does not hold.
+    /// The claim does not hold.
     Excluded,
 }
 
-/// The numbers with which a claim holds.
+/// Range of numbers with which a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Region {
     low: f64,
     high: f64,
-    /// Whether the ends do not belong to it.
+    /// Whether the ends are excluded.
     is_strict: bool,
     /// The number that means no difference, if there is one.
     pub(super) neutral: Option<f64>,
-    /// On which side of it the published number is, if it has a direction.
+    /// Side of the published number, if it has a direction.
     side: Option<f64>,
 }
 
 impl Region {
-    /// Around a published number.
+    /// Range around a published number.
     pub(super) fn about(
         value: &Number,
         within: &Number,
@@ -83,7 +83,7 @@ impl Region {
         region
     }
 
-    /// Of what a paper says; `None` of curves and of what is not testable.
+    /// Range of a published statement; `None` for curves and claims that are not testable.
     pub(super) fn of(paper: &Published, is_change: bool) -> Option<Self> {
         match paper {
             Published::About { value, within, neutral } => {
@@ -124,8 +124,8 @@ impl Region {
         self.side.is_some()
     }
 
-    /// Whether a number is in it. One that is exactly at an end, as decimal numbers are written,
-    /// belongs to it unless it is strict.
+    /// Whether the range contains a number. A number exactly at an end, as decimal numbers are
+    /// written, is inside unless the range is strict.
     pub(super) fn contains(&self, number: f64) -> bool {
         if self.is_strict {
             return self.low < number && (number < self.high || self.high.is_infinite());
@@ -133,12 +133,12 @@ impl Region {
         self.low - slack(self.low) <= number && number <= self.high + slack(self.high)
     }
 
-    /// How far a number is outside; 0 inside.
+    /// Distance of a number outside the range; 0 inside.
     pub(super) fn deviation(&self, number: f64) -> f64 {
         (self.low - number).max(number - self.high).max(0.0)
     }
 
-    /// What a measured number says.
+    /// Verdict for a measured number.
     pub(super) fn standing(&self, measured: &Measured) -> Standing {
         let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
         let (low, high) = (low.min(measured.value), high.max(measured.value));
@@ -158,7 +158,7 @@ impl Region {
         }
     }
 
-    /// Whether an interval has a number in common with it.
+    /// Whether an interval overlaps the range.
     fn meets(&self, low: f64, high: f64) -> bool {
         if self.is_strict {
             return (low < self.high || self.high.is_infinite()) && high > self.low;
@@ -166,15 +166,16 @@ impl Region {
         low <= self.high + slack(self.high) && high >= self.low - slack(self.low)
     }
 
-    /// How many repetitions would decide, if they vary as those did that there are; `None` if no
-    /// number would that is worth trying.
+    /// Number of repetitions that would decide, if they vary like the finished ones; `None` if no
+    /// affordable number would.
     pub(super) fn runs_to_decide(&self, measured: &Measured) -> Option<u32> {
         const MOST: u32 = 10_000;
         let (low, high) = measured.interval?;
         let ends = [self.low, self.high].into_iter();
         let distance = ends.map(|end| (measured.value - end).abs()).fold(f64::INFINITY, f64::min);
         let reach = (high - measured.value).max(measured.value - low);
-        // Of a single run the interval is from many blocks of it, as good as a normal distribution.
+        // The interval of a single run comes from many of its blocks, as good as a normal
+        // distribution.
         let single = match measured.runs {
             0 | 1 => reach / 1.96,
             runs => reach * real(runs).sqrt() / student::quantile(runs - 1),
@@ -188,7 +189,7 @@ impl Region {
             if decides(runs) {
                 return Some(runs);
             }
-            // Exact where it matters, and to a hundredth beyond.
+            // Exact for small numbers, and within a hundredth beyond.
             runs += 1 + runs / 100;
         }
         None

@@ -1,4 +1,4 @@
-//! A figure run again with one assumption changed, to find out why a claim does not hold.
+//! Trials: a figure with one assumption changed, to find out why a claim does not hold.
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -9,27 +9,27 @@ use super::measurements::TrialMeasurements;
 use super::pattern;
 use super::verdict::{Finding, judge};
 
-/// An assumption that is changed, and the claims that are judged again with it.
+/// Changed assumption, and the claims to judge again with it.
 ///
-/// Its runs are of the same version as the figure's own, so that both can be compared.
+/// It runs the same version as the figure itself, so that both can be compared.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// Its name, which is that of its folder too.
+    /// Name, also of its folder.
     pub name: String,
-    /// What is changed, in words.
+    /// Change in words.
     pub changed: String,
-    /// The settings that change it, as `key=value`.
+    /// Overrides, as `key=value`.
     pub set: Vec<String>,
-    /// The points that are run again, by patterns of their labels. Empty: all that the claims need.
+    /// Points to run again, by patterns of their labels. Empty: all that the claims need.
     #[serde(default)]
     pub only: Vec<String>,
-    /// The claims that are judged again, by their names.
+    /// Names of the claims to judge again.
     pub claims: Vec<Spanned<String>>,
 }
 
 impl Trial {
-    /// The claims of the figure that it is about.
+    /// Claims of the figure to judge again.
     pub fn claims<'a>(&self, figure: &'a Figure) -> impl Iterator<Item = &'a Claim> {
         let names = self.claims.clone();
         figure.claims.iter().filter(move |claim| {
@@ -38,7 +38,7 @@ impl Trial {
         })
     }
 
-    /// Whether it runs the point of this label.
+    /// Whether the trial runs the point with this label.
     pub fn runs(&self, figure: &Figure, label: &str) -> bool {
         let is_kept =
             self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label));
@@ -47,23 +47,23 @@ impl Trial {
     }
 }
 
-/// A claim with one assumption changed, beside the same without the change.
+/// A claim with and without a changed assumption.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Varied {
-    /// The trial's name.
+    /// Name of the trial.
     pub trial: String,
-    /// What was changed, in words.
+    /// Change in words.
     pub changed: String,
-    /// The command that repeats it.
+    /// Command that repeats the trial.
     pub command: String,
-    /// The claim by the figure's own runs of the same points.
+    /// Claim, judged by the figure's own runs of the same points.
     pub before: Finding,
-    /// The claim by the runs of the trial.
+    /// Claim, judged by the runs of the trial.
     pub after: Finding,
 }
 
 impl Varied {
-    /// Judges the claims of a trial by what was measured for it.
+    /// Judges the claims of a trial by its measurements.
     pub(super) fn of(figure: &Figure, trial: &Trial, measured: &TrialMeasurements) -> Vec<Self> {
         let varied = |claim: &Claim| {
             let (before, after) = measured.answers(claim);
@@ -78,7 +78,7 @@ impl Varied {
         trial.claims(figure).map(varied).collect()
     }
 
-    /// All of it in a line.
+    /// The whole trial in a line.
     pub fn line(&self) -> String {
         let Self { changed, command, before, after, .. } = self;
         format!(

@@ -1,4 +1,4 @@
-//! Captures: the packets of chosen links of one run as a pcapng file, which Wireshark reads.
+//! Captures: packets of selected links of one run as a pcapng file, for Wireshark.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,12 +15,12 @@ use tidegate_sim::capture::LinkCapture;
 use tidegate_sim::run::{self, Status};
 use tidegate_units::Time;
 
-use crate::sweep::Failure;
+use crate::error::Failure;
 
-/// Packets of a capture, unless another limit is given: about a gigabyte.
+/// Default limit of packets: about a gigabyte.
 pub const LIMIT: u64 = 10_000_000;
 
-/// A capture of one run.
+/// Capture of one run.
 #[derive(Debug)]
 pub struct Capture {
     path: PathBuf,
@@ -32,15 +32,15 @@ pub struct Capture {
 /// Contents of a finished capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// Packets in the file.
+    /// Number of packets in the file.
     pub packets: u64,
-    /// The time of the first packet that the limit left out, if there is one.
+    /// Time of the first packet beyond the limit, if any.
     pub full_at: Option<Time>,
 }
 
 impl Capture {
-    /// A capture of the links that a text names, of at most `limit` packets. Refuses what the run
-    /// cannot give, and a file that exists.
+    /// Captures the named links of a run, up to `limit` packets. Refuses unknown links, traced
+    /// runs, and an existing file.
     pub fn new(path: PathBuf, links: &str, limit: u64, run: &Experiment) -> Result<Self, Problem> {
         let built = run.build()?;
         if built.trace.is_some() {
@@ -61,17 +61,17 @@ impl Capture {
         Ok(Self { path, links, limit, taken: OnceLock::new() })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Contents of the file, once its run has finished.
+    /// Contents of the file, once the run has finished.
     pub fn taken(&self) -> Option<Taken> {
         self.taken.get().copied()
     }
 
-    /// A warning that packets are missing, if the limit left some out.
+    /// Warning about missing packets, if the limit was reached.
     pub fn warning(&self) -> Option<String> {
         let Taken { packets, full_at } = self.taken()?;
         let at = full_at?;
@@ -82,8 +82,7 @@ impl Capture {
         ))
     }
 
-    /// Runs an experiment on one thread and writes the capture. A run that did not come to its end
-    /// leaves no file.
+    /// Runs an experiment on one thread and writes the capture. An interrupted run leaves no file.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,
@@ -94,7 +93,7 @@ impl Capture {
     ) -> Result<Record, Failure> {
         let unwritten = |error: io::Error| Failure::Uncaptured { path: self.path.clone(), error };
         let refused = |error: tidegate_units::ConfigError| Failure::Refused(error.to_string());
-        // A file that appeared meanwhile is another program's.
+        // A file created meanwhile belongs to another program.
         let file = File::create_new(&self.path).map_err(unwritten)?;
         let write = || {
             let network = &built.setup.network;

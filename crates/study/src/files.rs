@@ -1,4 +1,4 @@
-//! Scenarios from the disk and from the program itself.
+//! Scenarios from the disk and built-in ones.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tidegate_report::reading;
 use tidegate_scenario::{Files, Problem, Scenario};
 
-/// Reads a scenario file and those that it includes from the disk. Overrides come last.
+/// Reads a scenario file and its includes from the disk. Overrides are applied last.
 pub fn read_scenario(path: &Path, overrides: &[String]) -> Result<Scenario, Problem> {
     Scenario::read(Arc::new(Disk), path, overrides)
 }
@@ -26,34 +26,39 @@ impl Files for Disk {
     }
 }
 
-/// A scenario file that is part of the program.
+/// Built-in scenario file.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
-    /// The name that it is found by: `tcn-f10` for `tcn/f10.toml`.
+    /// Name: `tcn-f10` for `tcn/f10.toml`.
     pub id: &'static str,
-    /// Its path among the others, which may include it by that.
+    /// Path among the built-in files, for includes.
     pub path: &'static str,
-    /// Its text.
+    /// Text.
     pub text: &'static str,
+}
+
+/// Built-in scenarios: the embedded files that belong to no paper.
+pub fn builtin() -> impl Iterator<Item = &'static Embedded> {
+    FILES.iter().filter(|file| !file.path.contains('/'))
 }
 
 include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 impl Embedded {
-    /// Reads it and those that it includes among the others. Overrides come last.
+    /// Reads the scenario with its built-in includes. Overrides are applied last.
     pub fn scenario(&self, overrides: &[String]) -> Result<Scenario, Problem> {
         Scenario::read(Arc::new(Program), Path::new(self.path), overrides)
     }
 }
 
-/// The files that are part of the program, by their paths.
+/// Built-in files, by their paths.
 #[derive(Debug)]
 struct Program;
 
 impl Files for Program {
     fn read(&self, path: &Path, _longest: u64) -> Result<(PathBuf, String), String> {
         let file = FILES.iter().find(|file| Path::new(file.path) == path);
-        let file = file.ok_or("it is not part of the program")?;
+        let file = file.ok_or("no such built-in file")?;
         Ok((path.to_path_buf(), file.text.to_owned()))
     }
 

@@ -1,4 +1,7 @@
-//! Studies: the runs of a scenario in a results folder.
+//! Studies: the runs of a scenario and their results folder.
+//!
+//! A [`Study`] plans the runs, and may be reduced to a shard. It locks and opens its results folder.
+//! The [`OpenStudy`] then runs the missing runs and compares the results.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -15,10 +18,22 @@
 //! ```
 
 pub mod capture;
+pub mod compare;
+pub mod cost;
+mod error;
 pub mod files;
+pub mod lock;
+pub mod log;
+pub mod outline;
 pub mod shard;
+pub mod study;
 pub mod sweep;
+pub mod terminal;
+pub mod text;
 mod trace;
 
+pub use compare::Comparison;
+pub use error::Error;
 pub use files::read_scenario;
 pub use shard::Shard;
+pub use study::{OpenStudy, Study};

@@ -1,8 +1,7 @@
-//! A slice of many runs, so that several machines can share them.
+//! Shards: slices of many runs for several machines.
 //!
-//! Which runs are in a slice depends on the plan and on what its runs cost alone: every machine
-//! comes to the same answer by itself, a slice can be run again, and all slices together are the
-//! whole.
+//! The runs of a slice depend only on the plan and the costs of its runs. Every machine computes
+//! the same slices, a slice can be run again, and all slices together are the whole.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -12,23 +11,23 @@ use std::str::FromStr;
 /// One of several slices: `2/5` is the second of five.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Its number, from 0.
+    /// Number, from 0.
     index: u32,
     count: NonZeroU32,
 }
 
-/// Why a text names no slice.
+/// Error of a text that names no slice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoShard {
-    /// It has another form.
+    /// The form is wrong.
     #[error("write a shard as I/N, such as 2/5 for the second of five")]
     Form,
-    /// Its number is not among them.
+    /// The number is too large or zero.
     #[error("no shard {number} of {count}: allowed are 1/{count} to {count}/{count}")]
     Number {
-        /// Its number, from 1.
+        /// Number, from 1.
         number: u32,
-        /// How many there are.
+        /// Number of slices.
         count: u32,
     },
 }
@@ -55,18 +54,18 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// Which of the runs with these costs are its own: dear runs first, each to the slice that has
-    /// the least so far.
+    /// Whether each of the runs with these costs is in the slice. Expensive runs come first, each
+    /// in the slice with the smallest load so far.
     pub fn own(self, costs: &[f64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..costs.len()).collect();
-        // Positive numbers are in the order of their bits, and equal ones stay in theirs.
+        // Positive numbers sort like their bits, and the sort is stable.
         order.sort_by_key(|&run| Reverse(costs[run].max(0.0).to_bits()));
         let mut loads = vec![0.0; self.count.get() as usize];
         let mut own = vec![false; costs.len()];
         for run in order {
             let least = (0..loads.len()).min_by(|&a, &b| f64::total_cmp(&loads[a], &loads[b]));
             let least = least.unwrap_or(0);
-            // A run that is thought to cost nothing is still a run.
+            // A run with an estimate of zero still counts.
             loads[least] += costs[run].max(1e-9);
             own[run] = least == self.index as usize;
         }
@@ -74,15 +73,12 @@ impl Shard {
     }
 }
 
-/// How many slices runs are divided into that take so many seconds each, so that a slice takes
-/// about `chunk`: one at least, no more than there are runs, and no more than `most`.
+/// Number of slices for runs that take so many seconds each, so that a slice takes about `chunk`:
+/// at least one, at most the number of runs, and at most `most`.
 pub fn count(seconds: &[f64], chunk: f64, most: u32) -> u32 {
     let all: f64 = seconds.iter().sum();
     let runs = u32::try_from(seconds.len()).unwrap_or(u32::MAX);
-    #[expect(
-        clippy::cast_sign_loss,
-        reason = "casts saturate: what is no number or too large becomes a limit"
-    )]
+    #[expect(clippy::cast_sign_loss, reason = "casts saturate: NaN and large values become limits")]
     let wanted = (all / chunk).ceil() as u32;
     wanted.min(runs).min(most).max(1)
 }
@@ -96,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_is_in_one_slice() {
+    fn every_run_is_in_exactly_one_slice() {
         let costs: Vec<f64> = (0..100).map(|run| f64::from((run * 37) % 50)).collect();
         for count in [1, 2, 3, 7, 100, 130] {
             let mut seen = vec![0; costs.len()];
@@ -112,7 +108,8 @@ mod tests {
 
     #[test]
     fn slices_are_balanced_by_cost() {
-        // A run of 100 and ten of 10: by number, one slice would have twice the work of the other.
+        // A run of 100 and ten of 10: divided by number, one slice would have twice the work of the
+        // other.
         let costs = [100.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0];
         let cost = |text: &str| -> f64 {
             let own = shard(text).own(&costs);
@@ -123,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_as_many_as_the_work_needs() {
+    fn count_follows_the_work() {
         assert_eq!(count(&[60.0; 30], 600.0, 1000), 3);
         assert_eq!(count(&[60.0; 31], 600.0, 1000), 4);
         assert_eq!(count(&[60.0; 31], 600.0, 2), 2);
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_that_there_is_not_is_refused() {
+    fn refuses_invalid_shards() {
         assert_eq!(shard("2/5").to_string(), "2/5");
         let refused = |text: &str| Shard::from_str(text).unwrap_err();
         assert_eq!(refused("5/4"), NoShard::Number { number: 5, count: 4 });

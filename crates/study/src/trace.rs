@@ -1,5 +1,5 @@
-//! Runs of which one flow is traced: every segment and ACK of it, and samples of its sender and of
-//! the queues on its way, whatever else the scenario observes.
+//! Runs with a trace of one flow: every segment and ACK, and samples of its sender and of the
+//! queues on its path, independent of other observations.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{ConfigError, QueueId};
 
-/// Runs an experiment with a trace of the flow of this number.
+/// Runs an experiment with a trace of this flow.
 pub(crate) fn run(
     experiment: &Experiment,
     mut built: Built,
@@ -32,10 +32,10 @@ pub(crate) fn run(
     Ok(record)
 }
 
-/// Adds the flow and the queues on its way to what is sampled.
+/// Samples the flow and the queues on its path.
 fn observe(setup: &mut Setup, flow: u32, ports: &[LinkId]) -> Result<(), ConfigError> {
     let queues = setup.switch.scheduling.build()?.queues();
-    // Its packets mostly wait in the queue of its service.
+    // Its data packets wait in the queue of its service.
     let service = setup.flows[flow as usize].service;
     let queue = QueueId(if service < queues { service } else { 0 });
     let series = setup
@@ -53,8 +53,7 @@ fn observe(setup: &mut Setup, flow: u32, ports: &[LinkId]) -> Result<(), ConfigE
     Ok(())
 }
 
-/// The most samples of a run that observes none by itself: as many as a chart can show, so that
-/// looking costs little.
+/// Maximum samples of a run without its own sampling: as many as a chart can show, at little cost.
 const SAMPLES: u32 = 1_024;
 
 fn event(event: Event, flow: u32) -> TraceEvent {

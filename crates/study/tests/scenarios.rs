@@ -1,5 +1,5 @@
-//! The scenario files of this repository and of its guide: what they ask of their links, and that
-//! any reader of TOML 1.0 can read them.
+//! The scenario files of this repository and of its guide: their link loads, and that any TOML 1.0
+//! reader can read them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -24,7 +24,7 @@ fn files() -> Vec<PathBuf> {
             if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|end| end == "toml")
-                // What a paper's figures have in common is no scenario.
+                // Files with settings of a whole paper are not scenarios.
                 && path.file_name().is_none_or(|name| name != "paper.toml")
             {
                 found.push(path);
@@ -73,7 +73,7 @@ fn points(path: &Path) -> Vec<Experiment> {
     }
 }
 
-/// Files whose flows are more than a link carries, and why that is what they are about.
+/// Files with intended overload, and the reason.
 const ON_PURPOSE: [(&str, &str); 1] = [(
     "live/messages.toml",
     "four senders wait for one cable, which the comparison of both worlds was made with",

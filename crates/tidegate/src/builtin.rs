@@ -1,17 +1,17 @@
-//! Scenarios that are part of the program.
+//! Built-in scenarios and networks.
 
-/// A scenario file.
+/// Built-in file.
 pub(crate) struct Builtin {
-    /// Its name.
+    /// Name.
     pub(crate) name: &'static str,
-    /// The text of the file.
+    /// Text of the file.
     pub(crate) text: &'static str,
 }
 
-/// The name of the one that is run when nothing else is asked for.
+/// Name of the scenario of a run without arguments.
 pub(crate) const MAIN: &str = "main";
 
-/// All of them.
+/// All scenarios.
 pub(crate) const ALL: &[Builtin] = &[
     Builtin { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
     Builtin { name: MAIN, text: include_str!("../../../scenarios/main.toml") },
@@ -29,18 +29,18 @@ pub(crate) const NETWORKS: &[Builtin] = &[
 ];
 
 impl Builtin {
-    /// The scenario of this name.
+    /// The scenario with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|builtin| builtin.name == name)
     }
 
-    /// Its title.
+    /// Title of the scenario.
     pub(crate) fn title(&self) -> &'static str {
         title(self.text)
     }
 }
 
-/// The title that a scenario file gives itself.
+/// Title in a scenario file.
 pub(crate) fn title(text: &str) -> &str {
     let mut lines = text.lines();
     let title = lines.find_map(|line| line.strip_prefix("title = \""));

@@ -1,38 +1,46 @@
-//! Tidegate's command line, and what other programs need that have it inside: see [`embed`].
+//! Tidegate's command line.
 
 mod args;
 mod builtin;
 mod catalogue;
 mod cmd;
-pub mod embed;
-mod labels;
+mod engine;
+mod evaluation;
+mod interrupt;
 mod markdown;
+mod network;
+mod outline;
 mod output;
+mod place;
 mod process;
 mod progress;
+mod report;
+mod reproduction;
+mod shards;
 mod status;
-mod table;
+mod version;
 
 use std::ffi::OsString;
 
-use args::testbed::On;
-use args::{Cli, Command};
+use args::live::Live;
+use args::testbed::{On, Testbed};
+use args::{Cli, Command, Common};
 use cmd::run::Recorded;
 use output::{Error, ExitStatus, Output};
 
 /// Carries out a command line, whose first word is the program's name. Returns the exit code.
 pub fn run(words: &[OsString]) -> u8 {
-    embed::set_arguments(words);
     let cli = match Cli::read(words) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let (output, result) = carry_out(&cli, words);
+    let output = Output::new(common(&cli));
+    let result = carry_out(&cli, words, output);
     if let Some(path) = cli.status() {
         status::end(path, &result, output);
     }
     match result {
-        Ok(verdict) => verdict.code(),
+        Ok(status) => status.code(),
         Err(Error::ClosedPipe) => 0,
         Err(Error::Other(text)) => {
             output.fail(&text);
@@ -41,76 +49,111 @@ pub fn run(words: &[OsString]) -> u8 {
     }
 }
 
-fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
+/// Options that every command has.
+fn common(cli: &Cli) -> Common {
     match &cli.command {
-        None => with(cli.main.common, |output| {
-            cmd::run::run(
-                &[builtin::MAIN.to_owned()],
-                &cli.main,
-                &On::default(),
-                &Recorded::default(),
-                output,
-            )
-        }),
-        Some(Command::Run(run)) => with(run.running.common, |output| {
-            let recorded = Recorded { trace: run.trace, capture: Some(&run.capture) };
-            cmd::run::run(&run.files, &run.running, &run.on, &recorded, output)
-        }),
-        Some(Command::Reproduce(reproduce)) => {
-            with(reproduce.common, |output| cmd::reproduce::reproduce(reproduce, output))
-        }
-        Some(Command::Attach(attach)) => {
-            with(attach.common, |output| cmd::engine::attach::attach(attach, output))
-        }
-        Some(Command::Merge(merge)) => {
-            with(merge.common, |output| cmd::merge::merge(merge, output))
-        }
-        Some(Command::Report(report)) => {
-            with(report.common, |output| cmd::report::report(report, output))
-        }
-        Some(Command::Serve(serve)) => {
-            with(serve.common, |output| cmd::serve::serve(serve, output))
-        }
-        Some(Command::Plan(plan)) => with(plan.common, |output| cmd::plan::plan(plan, output)),
-        Some(Command::Tune(tune)) => with(tune.common, |output| cmd::tune::tune(tune, output)),
-        Some(Command::Live(live)) => with(live.command.common(), |output| cmd::live(live, output)),
-        Some(Command::Testbed(testbed)) => {
-            with(testbed.command.common(), |output| cmd::testbed(testbed, output))
-        }
+        None => cli.main.common,
+        Some(Command::Run(run)) => run.running.common,
+        Some(Command::Reproduce(reproduce)) => reproduce.common,
+        Some(Command::Attach(attach)) => attach.common,
+        Some(Command::Merge(merge)) => merge.common,
+        Some(Command::Report(report)) => report.common,
+        Some(Command::Serve(serve)) => serve.common,
+        Some(Command::Plan(plan)) => plan.common,
+        Some(Command::Tune(tune)) => tune.common,
+        Some(Command::Live(live)) => live.command.common(),
+        Some(Command::Testbed(testbed)) => testbed.command.common(),
         Some(Command::Host(host)) => {
-            let common = host.command.common();
-            let common =
-                args::Common { json: common.json, quiet: common.quiet, color: common.color };
-            with(common, |_| cmd::host::host(words))
+            let tidegate_host::args::Common { json, quiet, color } = host.command.common();
+            Common { json, quiet, color }
         }
-        Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
-        Some(Command::Explain(explain)) => {
-            with(explain.common, |output| cmd::explain::explain(explain, output))
-        }
-        Some(Command::Check(check)) => {
-            with(check.common, |output| cmd::check::check(check, output))
-        }
-        Some(Command::Schema(schema)) => with(schema.common, cmd::generate::schema),
-        Some(Command::Completions(completions)) => {
-            with(completions.common, |output| cmd::generate::completions(completions.shell, output))
-        }
-        Some(Command::Man(man)) => {
-            with(man.common, |output| cmd::generate::man(man.out.as_deref(), output))
-        }
-        Some(Command::Simulate(simulate)) => {
-            with(simulate.common, |_| cmd::serve::playground::simulate())
-        }
+        Some(Command::List(list)) => list.common,
+        Some(Command::Explain(explain)) => explain.common,
+        Some(Command::Check(check)) => check.common,
+        Some(Command::Schema(schema)) => schema.common,
+        Some(Command::Completions(completions)) => completions.common,
+        Some(Command::Man(man)) => man.common,
+        Some(Command::Simulate(simulate)) => simulate.common,
     }
 }
 
-type Answer = (Output, Result<ExitStatus, Error>);
-
-fn with(common: args::Common, command: impl FnOnce(Output) -> Result<ExitStatus, Error>) -> Answer {
-    let output = Output::new(common);
-    (output, command(output))
+fn carry_out(cli: &Cli, words: &[OsString], output: Output) -> Result<ExitStatus, Error> {
+    match &cli.command {
+        None => {
+            let files = [builtin::MAIN.to_owned()];
+            cmd::run::run(&files, &cli.main, &On::default(), &Recorded::default(), output)
+        }
+        Some(Command::Run(run)) => {
+            let recorded = Recorded { trace: run.trace, capture: Some(&run.capture) };
+            cmd::run::run(&run.files, &run.running, &run.on, &recorded, output)
+        }
+        Some(Command::Reproduce(reproduce)) => cmd::reproduce::reproduce(reproduce, output),
+        Some(Command::Attach(attach)) => carry_out(&cmd::attach::attach(attach)?, words, output),
+        Some(Command::Merge(merge)) => cmd::merge::merge(merge, output),
+        Some(Command::Report(report)) => cmd::report::report(report, output),
+        Some(Command::Serve(serve)) => cmd::serve::serve(serve, output),
+        Some(Command::Plan(plan)) => cmd::plan::plan(plan, output),
+        Some(Command::Tune(tune)) => cmd::tune::tune(tune, output),
+        Some(Command::Live(live)) => self::live(live, output),
+        Some(Command::Testbed(testbed)) => self::testbed(testbed, output),
+        Some(Command::Host(_)) => cmd::host::host(words),
+        Some(Command::List(list)) => cmd::list::list(list, output),
+        Some(Command::Explain(explain)) => cmd::explain::explain(explain, output),
+        Some(Command::Check(check)) => cmd::check::check(check, output),
+        Some(Command::Schema(_)) => cmd::generate::schema(output),
+        Some(Command::Completions(completions)) => {
+            cmd::generate::completions(completions.shell, output)
+        }
+        Some(Command::Man(man)) => cmd::generate::man(man.out.as_deref(), output),
+        Some(Command::Simulate(_)) => cmd::serve::playground::simulate(),
+    }
 }
 
-/// Help and version go to standard output and are no error; everything else is.
+#[cfg(all(target_os = "linux", feature = "live"))]
+fn live(arguments: &Live, output: Output) -> Result<ExitStatus, Error> {
+    use args::live::LiveCommand;
+    match &arguments.command {
+        LiveCommand::Run(run) => cmd::live::run(run, output),
+        LiveCommand::Top(top) => cmd::live::top(top, output),
+        LiveCommand::Bench(bench) => cmd::live::bench(bench, output),
+    }
+}
+
+#[cfg(all(target_os = "linux", feature = "live"))]
+fn testbed(arguments: &Testbed, output: Output) -> Result<ExitStatus, Error> {
+    use args::testbed::TestbedCommand;
+    match &arguments.command {
+        TestbedCommand::Up(up) => cmd::testbed::up(up, output),
+        TestbedCommand::Switch(up) => cmd::testbed::switch(up, output),
+        TestbedCommand::Down(_) => cmd::testbed::down(output),
+        TestbedCommand::Run(run) => {
+            cmd::run::run(&run.files, &run.running, &run.on(), &Recorded::default(), output)
+        }
+        TestbedCommand::Twin(twin) => cmd::testbed::twin(twin, output),
+    }
+}
+
+#[cfg(not(all(target_os = "linux", feature = "live")))]
+fn live(_: &Live, _: Output) -> Result<ExitStatus, Error> {
+    Err(needs_linux("tidegate live"))
+}
+
+#[cfg(not(all(target_os = "linux", feature = "live")))]
+fn testbed(_: &Testbed, _: Output) -> Result<ExitStatus, Error> {
+    Err(needs_linux("tidegate testbed"))
+}
+
+/// Error: this build cannot process real packets.
+#[cfg(not(all(target_os = "linux", feature = "live")))]
+pub(crate) fn needs_linux(what: &str) -> Error {
+    Error::new(if cfg!(target_os = "linux") {
+        format!("`{what}` is not in this build\nhint: build tidegate with its feature `live`")
+    } else {
+        format!("`{what}` needs Linux")
+    })
+}
+
+/// Prints help, the version or a usage error. Only the error goes to standard error.
 fn usage(error: &clap::Error) -> u8 {
     let is_help = !error.use_stderr();
     match error.print() {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::mem::take;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use unicode_width::UnicodeWidthChar;
+use tidegate_study::text::{folded, width};
 
 use crate::output::Paint;
 
@@ -181,19 +181,6 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Columns of a text, without its colours.
-pub(crate) fn width(text: &str) -> usize {
-    let mut columns = 0;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => chars.by_ref().take_while(|&c| c != 'm').for_each(drop),
-            _ => columns += c.width().unwrap_or(0),
-        }
-    }
-    columns
-}
-
 /// Writes a text in lines of at most `most` columns, the first after `first`, the others after
 /// `others`.
 fn wrap(out: &mut String, text: &str, (first, others): (&str, &str), most: usize) {
@@ -202,23 +189,6 @@ fn wrap(out: &mut String, text: &str, (first, others): (&str, &str), most: usize
         let indent = if number == 0 { first } else { others };
         line(out, &format!("{indent}{text}"));
     }
-}
-
-/// Breaks a text at its spaces into lines of at most `most` columns, if its words allow it.
-pub(crate) fn folded(text: &str, most: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let last = lines.last_mut().expect("lines are never empty");
-        if last.is_empty() {
-            last.push_str(word);
-        } else if width(last) + 1 + width(word) <= most {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 /// Least width of the last column.

@@ -1,7 +1,13 @@
 //! Processes as each system has them. Linux has all of it; the doc of each function names the
 //! systems that lack it and the consequence.
 
+use std::io;
 use std::process::{Child, Command};
+
+/// This program, to be started once more.
+pub(crate) fn this_program() -> io::Result<Command> {
+    Ok(Command::new(std::env::current_exe()?))
+}
 
 /// Starts a command outside this program's process group, so that Ctrl-C at the terminal does not
 /// reach it.
@@ -56,4 +62,12 @@ pub(crate) fn end_with_parent() {
 #[cfg(unix)]
 fn pid(child: &Child) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)
+}
+
+/// Warning that a switch started by root cannot switch to another user.
+#[cfg(all(target_os = "linux", feature = "live"))]
+pub(crate) fn stays_root(why: &dyn std::fmt::Display) -> String {
+    let why = why.to_string();
+    let why = why.lines().next().unwrap_or_default();
+    format!("the switch stays root, without capabilities: {why}")
 }

@@ -1,4 +1,4 @@
-//! Says how far runs are, with bars on a terminal and lines elsewhere, and writes the folder's log.
+//! Progress of runs: bars on a terminal, lines elsewhere.
 
 #![expect(
     clippy::disallowed_methods,
@@ -7,50 +7,46 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
-use serde::Serialize;
-use tidegate_report::Folder;
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
 use tidegate_study::sweep::{Ending, Progress};
 
-use crate::output::{Output, is_on_terminal};
-use crate::status;
+use crate::output::Output;
+use crate::status::{STEPS, Status as StatusFile};
 
-/// A run counts as this many steps of the whole.
-pub(crate) const STEPS: u64 = 1_000;
-
-/// How often the bars move.
+/// Interval between updates of a bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How often a line is written where there is no terminal for bars.
+/// Interval between progress lines where bars cannot be shown.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// How far all runs of a command are, whatever folders they belong to.
+/// Progress of all runs of a command, in any number of folders.
 pub(crate) struct ProgressBoard {
     output: Output,
-    /// On a terminal.
+    /// Bars, on a terminal.
     shown: Option<MultiProgress>,
     whole: ProgressBar,
-    /// Elsewhere, when the last line was written; `None` if nothing is to be said.
+    /// Time of the last progress line; `None` if none are printed.
     last_line: Option<Mutex<Instant>>,
     begun: Instant,
     runs: usize,
     done: AtomicUsize,
     steps: AtomicU64,
-    /// Where a shard says how far it is.
-    status: Option<status::Status>,
+    /// Status file of a shard.
+    status: Option<StatusFile>,
 }
 
 impl ProgressBoard {
-    /// For so many runs: bars on a terminal, elsewhere a line every few seconds.
+    /// A board for so many runs.
     pub(crate) fn new(runs: usize, output: Output) -> Self {
-        let is_terminal = is_on_terminal();
+        let is_terminal = io::stderr().is_terminal();
         let bars = (is_terminal && !output.quiet).then(MultiProgress::new);
         let whole = match &bars {
             None => ProgressBar::hidden(),
@@ -76,17 +72,17 @@ impl ProgressBoard {
         }
     }
 
-    /// The same, which also keeps a file for whoever follows a shard of so many runs.
-    pub(crate) fn told(mut self, path: Option<&Path>, all: usize) -> Self {
+    /// Also writes the status file of a shard with so many runs.
+    pub(crate) fn with_status(mut self, path: Option<&Path>, all: usize) -> Self {
         self.status = path.map(|path| {
             let before = all.saturating_sub(self.runs);
-            status::Status::new(path, all, before)
+            StatusFile::new(path, all, before)
         });
-        self.tell();
+        self.write_status();
         self
     }
 
-    /// Shows what others run: so many runs are done, and so much of all.
+    /// Shows the progress of runs elsewhere: finished runs, and steps of all.
     pub(crate) fn show(&self, done: usize, steps: u64, note: &str) {
         self.done.store(done, Ordering::Relaxed);
         self.steps.store(steps, Ordering::Relaxed);
@@ -95,14 +91,14 @@ impl ProgressBoard {
         self.say();
     }
 
-    fn tell(&self) {
+    fn write_status(&self) {
         if let Some(status) = &self.status {
             let done = self.done.load(Ordering::Relaxed);
             status.write(done, self.steps.load(Ordering::Relaxed));
         }
     }
 
-    /// Does something that writes to the terminal, with the bars out of its way.
+    /// Hides the bars while `work` writes to the terminal.
     pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         match &self.shown {
             None => work(),
@@ -110,7 +106,7 @@ impl ProgressBoard {
         }
     }
 
-    /// A bar for a run.
+    /// Adds the bar of a run.
     fn add(&self, flows: u64) -> ProgressBar {
         match &self.shown {
             None => ProgressBar::hidden(),
@@ -122,7 +118,7 @@ impl ProgressBoard {
         self.whole.inc(steps);
         self.steps.fetch_add(steps, Ordering::Relaxed);
         self.say();
-        self.tell();
+        self.write_status();
     }
 
     fn end_run(&self, steps: u64) {
@@ -131,12 +127,12 @@ impl ProgressBoard {
         self.advance(steps);
     }
 
-    /// A line, if it is time for one and not all is done.
+    /// Prints a line, if it is time for one and runs are left.
     fn say(&self) {
         let Some(last_line) = &self.last_line else {
             return;
         };
-        let mut last_line = last_line.lock().expect("nobody panics while writing a line");
+        let mut last_line = last_line.lock().expect("no thread panics while writing a line");
         let done = self.done.load(Ordering::Relaxed);
         if last_line.elapsed() >= PAUSE && done < self.runs {
             *last_line = Instant::now();
@@ -147,17 +143,17 @@ impl ProgressBoard {
 }
 
 impl Drop for ProgressBoard {
-    /// Takes the bars away.
+    /// Removes the bars.
     fn drop(&mut self) {
         self.whole.finish_and_clear();
         if let Some(bars) = &self.shown {
-            // A terminal that is gone has no bars left.
+            // The terminal may be gone.
             let _ = bars.clear();
         }
     }
 }
 
-/// How far the runs are, for a log.
+/// Progress line.
 fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
     let all = runs as u64 * STEPS;
     let percent = steps.saturating_mul(100) / all.max(1);
@@ -171,54 +167,30 @@ fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
     line
 }
 
-/// What is shown of a sweep.
+/// Bars of the runs of a study.
 pub(crate) struct Bars<'a> {
-    folder: &'a Folder,
     board: &'a ProgressBoard,
     running: Mutex<BTreeMap<String, Running>>,
 }
 
-/// A run that goes on.
+/// Run that is going on.
 struct Running {
     bar: ProgressBar,
     begun: Instant,
     shown: Instant,
     flows: u64,
-    /// The part of the whole that it has done.
+    /// Its finished steps.
     steps: u64,
 }
 
-/// A line of the log.
-#[derive(Serialize)]
-struct Line<'a> {
-    run: &'a str,
-    end: &'a str,
-    wall_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    packet_hops: Option<u64>,
-}
-
 impl<'a> Bars<'a> {
-    /// For the runs of a folder.
-    pub(crate) fn new(folder: &'a Folder, board: &'a ProgressBoard) -> Self {
-        Self { folder, board, running: Mutex::default() }
+    /// Bars on a board.
+    pub(crate) fn new(board: &'a ProgressBoard) -> Self {
+        Self { board, running: Mutex::default() }
     }
 
     fn with_running<T>(&self, work: impl FnOnce(&mut BTreeMap<String, Running>) -> T) -> T {
-        work(&mut self.running.lock().expect("nobody panics while showing progress"))
-    }
-
-    fn log(&self, line: &Line<'_>) {
-        if let Err(error) = self.folder.log(line) {
-            self.warn(&error.to_string());
-        }
-    }
-
-    /// A warning above the bars.
-    fn warn(&self, text: &str) {
-        self.board.suspend(|| self.board.output.warn(text));
+        work(&mut self.running.lock().expect("no thread panics while showing progress"))
     }
 }
 
@@ -253,41 +225,28 @@ impl Progress for Bars<'_> {
 
     fn ended(&self, experiment: &Experiment, ending: Ending<'_>) {
         let run = self.with_running(|runs| runs.remove(&experiment.id));
-        let (wall_s, steps) = match run {
-            // It failed before it began.
-            None => (0.0, 0),
-            Some(run) => {
-                run.bar.finish_and_clear();
-                (run.begun.elapsed().as_secs_f64(), run.steps)
-            }
-        };
-        let line = |end, why, packet_hops| Line {
-            run: &experiment.id,
-            end,
-            // To the microsecond.
-            wall_s: (wall_s * 1e6).round() / 1e6,
-            why,
-            packet_hops,
-        };
+        // A run that failed before it began has no bar.
+        let steps = run.map_or(0, |run| {
+            run.bar.finish_and_clear();
+            run.steps
+        });
         match ending {
             Ending::Failed(failure) => {
                 self.warn(&format!("run {} failed: {failure}", experiment.id));
-                self.log(&line("failed", Some(failure.to_string()), None));
             }
-            Ending::Finished(record) => {
-                self.log(&line("finished", None, Some(record.counters.packet_hops)));
-            }
-            Ending::Interrupted => {
-                // It is not done.
-                self.log(&line("interrupted", None, None));
-                return;
-            }
+            Ending::Finished(_) => {}
+            Ending::Interrupted => return,
         }
         self.board.end_run(STEPS - steps);
     }
+
+    /// Prints a warning above the bars.
+    fn warn(&self, text: &str) {
+        self.board.suspend(|| self.board.output.warn(text));
+    }
 }
 
-/// The simulated time, and how much of it passes in a second.
+/// Simulated time, and how much of it a second simulates.
 fn speed(status: Status, wall: Duration) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     let simulated = status.now.as_ps() as f64 / 1e9;
@@ -305,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_what_is_done_and_what_is_left() {
+    fn line_shows_finished_share_and_remaining_time() {
         let gone = Duration::from_secs(30);
         let expected = "progress: 1 of 4 runs, 37 %, 30s elapsed, about 50s left";
         assert_eq!(line(1, 4, 1_500, gone), expected);

@@ -1,4 +1,4 @@
-//! How far a shard is, in a small file: what runs it keeps it, and what follows it reads it.
+//! Status file of a shard: its process writes it, and the follower of the engine reads it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,24 +12,25 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cmd::run::is_interrupted;
+use crate::interrupt::is_interrupted;
 use crate::output::{Error, ExitStatus, Output};
-use crate::progress::STEPS;
 
-/// How often the file is written. A thousand shards on a shared file system write a thousand of
-/// them.
+/// Steps of a run.
+pub(crate) const STEPS: u64 = 1_000;
+
+/// Interval between writes. A thousand shards on a shared file system write a thousand files.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// What the file says.
+/// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// The runs of the shard, those that are finished, and how far all are in thousandths of a run.
+    /// Runs of the shard, finished runs, and progress of all in thousandths of a run.
     pub(crate) runs: usize,
     pub(crate) done: usize,
     pub(crate) steps: u64,
-    /// How it ended, once it has.
+    /// Ending of the shard, once it has ended.
     pub(crate) ended: Option<Ended>,
-    /// Why it could not be carried out.
+    /// Reason why it could not be carried out.
     pub(crate) why: Option<String>,
 }
 
@@ -39,21 +40,21 @@ pub(crate) struct Report {
 pub(crate) enum Ended {
     /// All its runs are in its folder.
     Finished,
-    /// It was told to stop.
+    /// It was interrupted.
     Interrupted,
-    /// Some of its runs left nothing.
+    /// Some of its runs failed.
     Failed,
     /// It could not be carried out.
     Refused,
 }
 
 impl Report {
-    /// What a file says; nothing if there is none, or half of one.
+    /// Reads a file; `None` if there is none or it is incomplete.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
-    /// In full or not at all. It need not survive the machine.
+    /// Replaces the file atomically, without a sync.
     fn write(&self, path: &Path) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -64,11 +65,11 @@ impl Report {
     }
 }
 
-/// The file of this program.
+/// Status file of this process.
 pub(crate) struct Status {
     path: PathBuf,
     all: usize,
-    /// Runs that were finished before this program began.
+    /// Runs that were finished before this process began.
     before: usize,
     written: Mutex<Option<Instant>>,
 }
@@ -78,9 +79,9 @@ impl Status {
         Self { path: path.to_owned(), all, before, written: Mutex::new(None) }
     }
 
-    /// Writes it if it is time to: so many runs of this program are done, and so much of all.
+    /// Writes the file, if it is time to, with the finished runs and steps of this process.
     pub(crate) fn write(&self, done: usize, steps: u64) {
-        let mut written = self.written.lock().expect("nobody panics while writing");
+        let mut written = self.written.lock().expect("no thread panics while writing");
         if written.is_some_and(|written| written.elapsed() < PAUSE) {
             return;
         }
@@ -91,12 +92,12 @@ impl Status {
             steps: self.before as u64 * STEPS + steps,
             ..Report::default()
         };
-        // The runs matter, and not what is said about them: a disk that is full is noticed there.
+        // A full disk is noticed when results are written.
         drop(report.write(&self.path));
     }
 }
 
-/// Writes down how a shard ended.
+/// Records the ending of a shard.
 pub(crate) fn end(path: &Path, result: &Result<ExitStatus, Error>, output: Output) {
     let mut report = Report::read(path).unwrap_or_default();
     report.ended = Some(match result {

@@ -19,7 +19,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from . import _tidegate, _toml
+from . import _program, _tidegate, _toml
 from ._tidegate import Departure, Enqueued, Error, Packet, Port, PortInfo, Result, Table, __version__
 
 __all__ = [
@@ -223,12 +223,7 @@ def names(kind=None):
 
 def main():
     """Runs the command line."""
-    import signal
-
-    # The program listens for Ctrl-C itself, where it does more than end.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    words = ["tidegate", *sys.argv[1:]]
-    sys.exit(_tidegate.main(words, [sys.executable, "-m", "tidegate"]))
+    _program.main()
 
 
 def _source(scenario):
@@ -300,8 +295,7 @@ def _option(flag, value):
 def _command(words, progress=False):
     """Runs a command of the program and returns its standard output."""
     with _Line(progress) as line:
-        words = ["tidegate", *words, "--color", "never"]
-        code, printed, error = _tidegate.command(words, line.lines)
+        code, printed, error = _program.call([*words, "--color", "never"], line.lines)
     if error is not None:
         raise Error(error)
     return printed

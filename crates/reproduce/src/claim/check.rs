@@ -1,4 +1,4 @@
-//! That a claim can fail and can hold, as far as the file alone shows.
+//! Checks that a claim can both fail and hold, as far as the file alone shows.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::figure::Wrong;
 use crate::number::Number;
 use crate::region::Region;
 
-/// Refuses a claim that anything satisfies, that nothing does, or that no difference satisfies
+/// Refuses a claim that any number satisfies, that none does, or that no difference satisfies
 /// although the paper claims one.
 pub(super) fn check(claim: &Claim, no_difference: bool, at: &Range<usize>) -> Result<(), Wrong> {
     let wrong = |message: String| Err(Wrong { message, span: at.clone() });
@@ -35,7 +35,7 @@ pub(super) fn check(claim: &Claim, no_difference: bool, at: &Range<usize>) -> Re
     message.map_or(Ok(()), wrong)
 }
 
-/// What is wrong with the tolerance.
+/// Checks the tolerance.
 fn tolerance(claim: &Claim) -> Option<String> {
     let (Published::About { within, .. }
     | Published::Curve { within, .. }
@@ -59,7 +59,7 @@ fn tolerance(claim: &Claim) -> Option<String> {
     }
 }
 
-/// What is wrong with a number and whether it claims a difference.
+/// Checks a number and whether it claims a difference.
 fn difference(region: &Region, no_difference: bool, value: f64, within: &Number) -> Option<String> {
     if no_difference && region.has_direction() {
         return Some(format!(
@@ -67,7 +67,7 @@ fn difference(region: &Region, no_difference: bool, value: f64, within: &Number)
              {within}"
         ));
     }
-    // What is exactly neutral says itself that there is no difference.
+    // A neutral number itself claims no difference.
     if value == 0.0 {
         return None;
     }
@@ -96,7 +96,7 @@ fn bound(
         true => "a change is never below -100 %",
         false => "a measured number is never below 0",
     };
-    // Whether the least number that there is satisfies it, and whether it is the only one.
+    // Whether the lower limit satisfies the bound, and whether it alone does.
     let is_anything = number.value < least || (!is_strict && number.value <= least);
     let is_nothing = number.value < least || (is_strict && number.value <= least);
     match side {

@@ -1,4 +1,4 @@
-//! Something that a paper says about its figure, as a file writes it.
+//! Claims of a paper about its figure, as files write them.
 
 mod check;
 
@@ -14,116 +14,115 @@ use super::figure::Wrong;
 use super::measure::Measure;
 use super::number::Number;
 
-/// Something that a paper says about its figure.
+/// Claim of a paper about its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Its name, by which trials, findings and headlines mean it.
+    /// Name, for trials, findings and headlines.
     pub name: Option<String>,
-    /// The claim in words.
+    /// Claim in words.
     pub says: String,
-    /// What is measured.
+    /// Measure.
     pub measure: Measure,
-    /// The points that it is about, by a pattern of their labels; `*` matches any text.
+    /// Points of the claim, by a pattern of their labels; `*` matches any text.
     pub of: String,
-    /// The points that they are compared with: those whose `*`, as far as it has some, match the
-    /// same texts. The value is then the relative change, 0 for no difference. `tcn-f6: load 0.9,
-    /// TCN` is a point of another figure.
+    /// Points to compare with. A `*` matches the same text as in `of`. The value is then the
+    /// relative change, 0 for no difference. `tcn-f6: load 0.9, TCN` is a point of another figure.
     pub against: Option<String>,
-    /// Which values count if the pattern has several points.
+    /// Choice among the values of several points.
     pub take: Take,
-    /// What the paper says.
+    /// Published statement.
     pub paper: Published,
-    /// How exactly its numbers can be read off a figure, if they are not in the text.
+    /// Reading accuracy of numbers that come from a figure, not the text.
     pub read_off: Option<Number>,
-    /// Why that much tolerance, where it is not obvious.
+    /// Reason for the tolerance, where it is not obvious.
     pub because: Option<String>,
-    /// Why it does not count, if it does not: a variant of the base setup, an input, arithmetic.
+    /// Reason why the claim is outside the tally: a variant of the base setup, an input,
+    /// arithmetic.
     pub untallied: Option<String>,
     /// Whether the tests assert its direction on the reduced version.
     pub is_main: bool,
-    /// Where it is written.
+    /// Location in the file.
     pub(super) span: Range<usize>,
 }
 
-/// What a paper says of a number.
+/// Published statement about a number.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
-    /// It is about this.
+    /// Equal to a number, within a tolerance.
     About {
-        /// The number.
+        /// Number.
         value: Number,
-        /// How far the measured one may be from it: a part of it, or for changes a difference.
+        /// Tolerance: relative to the number, or for changes a difference.
         within: Number,
-        /// The value that separates the directions; for changes it is 0.
+        /// Value that separates the directions; 0 for changes.
         neutral: Option<Number>,
     },
-    /// It is at most or at least this.
+    /// At most or at least a number.
     Bound {
-        /// On which side.
+        /// Side.
         side: Side,
-        /// The number.
+        /// Number.
         number: Number,
-        /// Whether the number itself does not satisfy it.
+        /// Whether the bound is strict.
         is_strict: bool,
     },
-    /// It is between these.
+    /// Between two numbers.
     Between {
-        /// The smaller one.
+        /// Lower end.
         low: Number,
-        /// The larger one.
+        /// Upper end.
         high: Number,
-        /// How far the measured one may be outside: a part of the nearer end, or for changes a
-        /// difference.
+        /// Tolerance outside the range: relative to the nearer end, or for changes a difference.
         within: Option<Number>,
     },
-    /// It is a curve: a number for each of the texts in place of the first `*`.
+    /// A curve: a number for each text of the first `*`.
     Curve {
-        /// The texts and numbers.
+        /// Texts and numbers.
         points: Vec<(String, Number)>,
-        /// How far each measured one may be from it.
+        /// Tolerance of each number.
         within: Number,
     },
-    /// It is not testable, for this reason.
+    /// Not testable, for this reason.
     NotTestable(String),
 }
 
-/// A side of a bound.
+/// Side of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The numbers up to it.
+    /// Numbers up to the bound.
     AtMost,
-    /// The numbers from it on.
+    /// Numbers from the bound on.
     AtLeast,
 }
 
-/// Which values count if there are several points.
+/// Choice among the values of several points.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
-    /// Each: the claim holds if it holds at every point, and the one that deviates most is shown.
+    /// Every point: the claim holds if it holds at each, and the point that deviates most is shown.
     #[default]
     Each,
-    /// The smallest number in place of the first `*` at which the measure is above zero, such as
-    /// the fewest senders that lose packets.
+    /// The smallest number in the first `*` at which the measure is above zero, such as the fewest
+    /// senders that lose packets.
     FirstAboveZero,
-    /// The smallest number in place of the first `*` at which the measure reaches this part of its
-    /// largest value, such as the lowest threshold with the full rate.
+    /// The smallest number in the first `*` at which the measure reaches this fraction of its
+    /// maximum, such as the lowest threshold with the full rate.
     FirstReaching(Number),
-    /// The largest.
+    /// Largest.
     Largest,
-    /// The smallest: of changes, the best one, as in "up to 94 % lower".
+    /// Smallest: among changes the best one, as in "up to 94 % lower".
     Smallest,
-    /// How much the largest is above the smallest, as a part of it.
+    /// Relative difference between the largest and the smallest.
     Spread,
 }
 
 impl Claim {
-    /// Whether its number is a relative change.
+    /// Whether the number is a relative change.
     pub fn is_change(&self) -> bool {
         self.against.is_some() || self.take == Take::Spread
     }
 
-    /// The least number that it can have; `None` if any can be.
+    /// Lower limit of the number; `None` without one.
     pub(super) fn least(&self) -> Option<f64> {
         match self.take {
             Take::Spread | Take::FirstAboveZero | Take::FirstReaching(_) => Some(0.0),
@@ -133,7 +132,7 @@ impl Claim {
         }
     }
 
-    /// What the paper says, in words.
+    /// Published statement in words.
     pub fn words(&self) -> String {
         let words = self.paper.words();
         match &self.read_off {
@@ -142,7 +141,7 @@ impl Claim {
         }
     }
 
-    /// Each of its points of a curve as a claim of its own.
+    /// The points of a curve as separate claims.
     pub(super) fn at(&self, text: &str, value: &Number, within: &Number) -> Self {
         let put = |pattern: &String| pattern.replacen('*', text, 1);
         Self {
@@ -154,8 +153,8 @@ impl Claim {
         }
     }
 
-    /// What it asks to be measured, as its file writes it. Points of a curve are a part of it,
-    /// numbers and tolerances are not.
+    /// The measured part of the claim, as its file writes it: with the points of a curve, without
+    /// numbers and tolerances.
     pub(super) fn asked(&self) -> Value {
         let mut asked = json!({ "measure": self.measure, "of": self.of });
         if let Some(against) = &self.against {
@@ -170,14 +169,14 @@ impl Claim {
         asked
     }
 
-    /// Its patterns of labels.
+    /// Patterns of labels.
     pub(super) fn patterns(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.of).chain(&self.against)
     }
 }
 
 impl Published {
-    /// A number that is published, if there is one.
+    /// A published number, if there is one.
     pub fn number(&self) -> Option<&Number> {
         match self {
             Self::About { value, .. } => Some(value),
@@ -212,8 +211,8 @@ impl Published {
     }
 }
 
-/// A claim as it is written: what the paper says is beside the rest, so that it reads as a
-/// sentence.
+/// A claim as files write it: the published statement is a sibling of the other keys, so that it
+/// reads as a sentence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {
@@ -243,12 +242,12 @@ pub(super) struct Fields {
     main: bool,
 }
 
-/// What says what a paper says.
+/// Keys of a published statement.
 const NEEDED: &str = "`paper` or `points` with `within`, or one of `at_most`, `at_least`, `below`, `above` \
                       and `not_testable`";
 
 impl Fields {
-    /// The claim, if it can fail and can hold.
+    /// The claim, if it can both fail and hold.
     pub(super) fn claim(mut self, span: &Range<usize>) -> Result<Claim, Wrong> {
         let (paper, at) = self.published(span)?;
         let claim = Claim {
@@ -269,7 +268,7 @@ impl Fields {
         Ok(claim)
     }
 
-    /// What the paper says, and where that is written.
+    /// The published statement and its location.
     fn published(&mut self, span: &Range<usize>) -> Result<(Published, Range<usize>), Wrong> {
         let number = |written: Spanned<Number>| (written.span(), written.into_inner());
         let bounds = [
@@ -290,7 +289,7 @@ impl Fields {
             said.push((Published::NotTestable(reason), span.clone()));
         }
         let has_no_tolerance = !said.is_empty();
-        // What would be read and mean nothing is refused where it is written.
+        // Keys without effect are refused at their location.
         let unused = |key: &str, span: Range<usize>| Wrong {
             message: format!("`{key}` says nothing here: a claim has {NEEDED}"),
             span,

@@ -1,7 +1,7 @@
-//! What a scenario file says about the published figure that it reproduces: claims, plots, and how
-//! the run may be cut short.
+//! Description of the published figure that a scenario reproduces: claims, plots, and shorter
+//! versions.
 //!
-//! All of it is in the table `[figure]`, which the scenario itself does not read.
+//! It is in the table `[figure]`, which the scenario itself ignores.
 
 use std::ops::Range;
 
@@ -17,34 +17,34 @@ use super::number::Number;
 use super::trial::Trial;
 use super::{library, paper, pattern, quote};
 
-/// A published figure or table, and what is claimed with it.
+/// Published figure or table with its claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name, such as `tcn-f10`.
+    /// Name, such as `tcn-f10`.
     pub id: String,
-    /// What it shows, in a line.
+    /// Subject, in a line.
     pub shows: String,
-    /// Where it is: paper, section, figure.
+    /// Source: paper, section, figure.
     pub source: String,
-    /// Whether its numbers are arithmetic, so that nothing is run.
+    /// Whether its numbers are arithmetic and need no run.
     pub is_computed: bool,
-    /// Why its claims do not count, if they do not: inputs, arithmetic, a variant of another
+    /// Reason why its claims are outside the tally: inputs, arithmetic, a variant of another
     /// figure.
     pub untallied: Option<String>,
-    /// How ambiguities were resolved, and what is modelled otherwise than published.
+    /// Resolved ambiguities, and differences from the publication.
     pub assumptions: Vec<String>,
-    /// What was found out about claims that do not hold. `{name}` in it is the measured number of a
-    /// claim, and `{name@trial}` that of a trial.
+    /// Findings about claims that do not hold. `{name}` quotes the measured number of a claim,
+    /// `{name@trial}` the number of a trial.
     pub findings: Vec<Spanned<String>>,
-    /// What is varied to find it out.
+    /// Trials behind the findings.
     pub trials: Vec<Trial>,
-    /// The version that takes minutes with all others together.
+    /// Version for minutes with all other figures together.
     pub quick: Cut,
-    /// The version that takes seconds, for the tests.
+    /// Version for seconds, for the tests.
     pub reduced: Cut,
-    /// What is claimed.
+    /// Claims.
     pub claims: Vec<Claim>,
-    /// What is drawn.
+    /// Plots.
     pub plots: Vec<Plot>,
 }
 
@@ -52,79 +52,79 @@ pub struct Figure {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cut {
-    /// Settings that differ, as `key=value`.
+    /// Overrides, as `key=value`.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The points that are kept, by patterns of their labels. Empty: all.
+    /// Points to keep, by patterns of their labels. Empty: all.
     #[serde(default)]
     pub only: Vec<String>,
-    /// Repetitions, if fewer.
+    /// Repetitions, if reduced.
     pub runs: Option<u32>,
 }
 
 impl Cut {
-    /// Whether the point of this label is kept.
+    /// Whether the point with this label is kept.
     pub fn keeps(&self, label: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label))
     }
 }
 
-/// Something that is drawn.
+/// Plot of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// The points that are drawn, by a pattern of their labels.
+    /// Points to draw, by a pattern of their labels.
     pub of: String,
-    /// What is drawn.
+    /// Contents.
     pub draws: Draws,
 }
 
-/// What a plot draws.
+/// Contents of a plot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Draws {
-    /// The distribution of completion times, probes or active flows.
+    /// Distribution of completion times, probes or active flows.
     Cdf(CdfOf),
-    /// A measure against a number of the sweep, a line for each of the rest.
+    /// A measure over a swept number, with a line for each of the other settings.
     Line {
-        /// The measure.
+        /// Measure.
         y: Box<Measure>,
-        /// The key that the sweep varies.
+        /// Swept key.
         x: String,
-        /// The part of labels, such as `TCN` or `load 0.4`, whose points others are divided by.
+        /// Part of labels, such as `TCN` or `load 0.4`, whose points are the base of the others.
         normalise: Option<String>,
-        /// Published points of each line: the value of `x` and that of the axis.
+        /// Published points of each line: values of both axes.
         published: Vec<(String, Vec<(Number, Number)>)>,
     },
     /// Samples over time.
     Series {
-        /// Which number.
+        /// Quantity.
         quantity: Quantity,
-        /// Of what; `*` matches any text.
+        /// Subject; `*` matches any text.
         subject: String,
-        /// The time of the first sample that is drawn.
+        /// Time of the first sample.
         from: Option<Number>,
-        /// The time of the last.
+        /// Time of the last sample.
         to: Option<Number>,
     },
 }
 
-/// What a distribution can be of.
+/// Quantity of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfOf {
-    /// Flows that are active at ports where they were told apart, over time.
+    /// Active flows over time at ports that distinguish flows.
     ActiveFlows,
     /// Completion times of all flows.
     Fct,
-    /// Those of large ones.
+    /// Completion times of large flows.
     FctLarge,
-    /// Those of small ones.
+    /// Completion times of small flows.
     FctSmall,
     /// Round trips of probes.
     Rtt,
 }
 
-/// What is wrong with a `[figure]`, and where.
+/// Error in a `[figure]`, with its location.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong {
     pub(super) message: String,
@@ -132,13 +132,13 @@ pub(super) struct Wrong {
 }
 
 impl Figure {
-    /// What a scenario says of the figure that it represents; `None` if it says nothing.
+    /// The figure that a scenario reproduces; `None` without `[figure]`.
     pub fn of(scenario: &Scenario) -> Result<Option<Self>, Problem> {
         let figure = scenario.figure().map_or(Ok(None), Self::parse);
         figure.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
     }
 
-    /// What a text can quote of it: `name` of a claim, `name@trial` of a trial that judges it
+    /// Names that a text can quote: `name` of a claim, `name@trial` of a trial that judges it
     /// again.
     pub fn quotable(&self) -> Vec<String> {
         let claims = self.claims.iter().filter_map(|claim| claim.name.clone());
@@ -149,7 +149,7 @@ impl Figure {
         claims.chain(self.trials.iter().flat_map(of_trial)).collect()
     }
 
-    /// That claims and plots are about points of the scenario.
+    /// Checks that claims and plots refer to points of the scenario.
     pub fn check_points(&self, scenario: &Scenario) -> Result<(), Problem> {
         let checked = self.check(&scenario.labels(), &scenario.keys());
         checked.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
@@ -168,7 +168,8 @@ impl Figure {
         whole.figure.map(FigureFields::figure).transpose()
     }
 
-    /// That claims, plots and cuts are about points of the scenario, by their labels and keys.
+    /// Checks that claims, plots and cuts refer to points of the scenario, by their labels and
+    /// keys.
     pub(super) fn check(&self, labels: &[&str], keys: &[&str]) -> Result<(), Wrong> {
         let fits = |of: &str| labels.iter().any(|label| pattern::fits(of, label));
         let known = || format!("; there are: {}", labels.join(" · "));
@@ -203,7 +204,7 @@ impl Figure {
         }
     }
 
-    /// That claims are about points that there are. Of a curve, each of its points is.
+    /// Checks that the points of claims exist, including each point of a curve.
     fn check_claims(
         &self,
         known: &dyn Fn() -> String,
@@ -232,7 +233,7 @@ impl Figure {
         Ok(())
     }
 
-    /// That trials are about claims that there are, and run points.
+    /// Checks that trials refer to existing claims and run points.
     fn check_trials(
         &self,
         known: &dyn Fn() -> String,
@@ -262,12 +263,12 @@ impl Figure {
     }
 }
 
-/// The pattern of all labels.
+/// Pattern of all labels.
 pub(super) fn all() -> String {
     "*".to_owned()
 }
 
-/// A figure as it is written.
+/// A figure as files write it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FigureFields {
@@ -294,7 +295,7 @@ struct FigureFields {
     joint: Option<Spanned<Joint>>,
 }
 
-/// What is judged again in the trials that all figures of a setup have.
+/// Claims to judge again in the trials that all figures of a setup share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Joint {
@@ -304,7 +305,7 @@ struct Joint {
 }
 
 impl FigureFields {
-    /// Its own trials, and then those of its setup.
+    /// Trials of the figure, then of its setup.
     fn trials(&mut self) -> Result<Vec<Trial>, Wrong> {
         let mut trials = std::mem::take(&mut self.trial);
         let Some(joint) = self.joint.take() else {
@@ -350,7 +351,7 @@ impl FigureFields {
     }
 }
 
-/// A plot as it is written.
+/// A plot as files write it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlotFields {
@@ -370,8 +371,7 @@ struct PlotFields {
 }
 
 impl PlotFields {
-    /// What is wrong with keys that plots of another kind have; those in the match below are needed
-    /// or refused there.
+    /// Checks keys of other kinds of plots. The match below requires or refuses the rest.
     fn unused(&self) -> Option<String> {
         let of_line =
             [("normalise", self.normalise.is_some()), ("published", !self.published.is_empty())];

@@ -97,7 +97,7 @@ fn a_key_that_says_nothing_is_reported_with_its_line() {
     }
 }
 
-/// What is wrong with a claim about a change, and the text that it is about.
+/// Error of a claim about a change, and its location in the file.
 fn wrong_claim(rest: &str) -> Option<(String, String)> {
     let text = format!(
         "{HEAD}[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nof = \"load *, A\"\n{rest}"

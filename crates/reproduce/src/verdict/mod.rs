@@ -1,33 +1,35 @@
-//! Whether a claim holds in the runs of its figure.
+//! Verdicts: whether a claim holds in the runs of its figure.
 //!
-//! The rules, for what was measured at the points of a claim:
+//! The rules, for the measurements at the points of a claim:
 //!
 //! - **reproduced**: the whole 95 % interval is within the tolerance of the published number, or on
 //!   the bound's side.
-//! - **inconclusive**: the interval has numbers inside and outside; with the number of repetitions
-//!   that would decide.
-//! - **same direction, other size**: the interval is outside, but wholly on the same side of no
+//! - **inconclusive**: the interval is partly inside and partly outside; the verdict names the
+//!   number of repetitions that would decide.
+//! - **same direction, different size**: the interval is outside, but wholly on the same side of no
 //!   difference as the published number.
-//! - **not reproduced**: the interval is outside, and not that.
-//! - **not testable**: the claim says why.
+//! - **not reproduced**: the interval is outside, without the same direction.
+//! - **not testable**: the claim gives the reason.
 //! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!
-//! A run that is finished may have no such number: a time until something that never happens, or
-//! the change of what is nothing on both sides. A claim that rests on such runs is inconclusive at
-//! best. What grows from nothing has an infinite change.
+//! A finished run may have no such number: a time until something that never happens, or the change
+//! from zero to zero. A claim with such runs is inconclusive at best. Growth from zero is an
+//! infinite change.
 //!
-//! A claim about several points, such as "at all loads", has the worst verdict of any of them. A
-//! number that has no interval, of a run without chance or of rare events, is judged by itself.
+//! A claim about several points, such as "at all loads", has the worst verdict of all of them. A
+//! number without an interval, from a run without randomness or of rare events, is judged by
+//! itself.
 //!
 //! A curve is one claim: reproduced if all of its points are, inconclusive if none is excluded. If
-//! some are, it has the same direction if it has the same shape: a rank correlation of 0.8 or more.
+//! some are excluded, it has the same direction if it has the same shape: a rank correlation of 0.8
+//! or more.
 //!
-//! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else
-//! a part of the number. A published difference that is no larger than its tolerance is a claim of
-//! no difference. An interval ends where numbers do: a change is not below −100 %, and what cannot
-//! be negative not below 0. A number without comparison has no direction, unless the claim names
-//! the value that would be neutral. A bound on harm ("at most 1.2 % slower") has no direction
-//! either; one that promises a gain ("at least 30 % faster") has.
+//! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), otherwise it is
+//! relative to the number. A published difference within its tolerance is a claim of no difference.
+//! An interval ends at the limits of its quantity: changes at −100 %, non-negative numbers at 0. A
+//! number without comparison has no direction, unless the claim names its neutral value. A bound on
+//! harm ("at most 1.2 % slower") has no direction either; one that promises a gain ("at least 30 %
+//! faster") has.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -44,87 +46,87 @@ use super::number::Number;
 pub use super::region::Measured;
 use super::region::{Region, Standing};
 
-/// What became of a claim.
+/// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// The claim in words.
+    /// Claim in words.
     pub claim: String,
-    /// Its name.
+    /// Name.
     pub name: Option<String>,
-    /// What the paper says, in words.
+    /// Published statement in words.
     pub paper: String,
-    /// What was measured: at the point that decides, if there are several; `None` if nothing was.
+    /// Measured number, of the deciding point if there are several; `None` without measurements.
     pub measured: Option<Measured>,
-    /// The label of that point, if there are several.
+    /// Label of that point, if there are several.
     pub at: Option<String>,
-    /// How a curve fits, if it is one.
+    /// Fit of a curve.
     pub curve: Option<Fit>,
-    /// The unit of the number: `s`, `bit/s`, `B` or empty; `change` if it is a relative change.
+    /// Unit of the number: `s`, `bit/s`, `B` or empty; `change` for a relative change.
     pub unit: &'static str,
-    /// The unit of the published number, in which the measured one is shown beside it, and how many
-    /// units of the International System that is; empty without one.
+    /// Unit of the published number, which the measured one shares, with its value in SI units;
+    /// empty without one.
     #[serde(skip)]
     pub written_in: (&'static str, f64),
-    /// The answer.
+    /// Verdict.
     pub verdict: Verdict,
-    /// How many repetitions would decide what is inconclusive; `None` if too many.
+    /// Number of repetitions that would decide an inconclusive claim; `None` if too many.
     pub runs_to_decide: Option<u32>,
-    /// How many runs of the points that it is about left no results.
+    /// Number of runs of its points without results.
     pub unfinished: usize,
-    /// How many of its finished runs have no such number.
+    /// Number of finished runs without such a number.
     pub numberless: usize,
-    /// Why, where the numbers do not say it.
+    /// Reason, if the numbers do not show it.
     pub note: Option<String>,
-    /// Why it does not count, if it does not.
+    /// Reason why the claim is outside the tally.
     pub untallied: Option<String>,
-    /// Whether the tests assert it.
+    /// Whether the tests assert the claim.
     pub is_main: bool,
 }
 
-/// How a measured curve fits a published one.
+/// Fit of a measured curve to a published one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// How many points are within the tolerance, with their intervals.
+    /// Number of points within the tolerance, with their intervals.
     pub inside: usize,
-    /// Spearman's rank correlation of the two; `None` if one of them is flat.
+    /// Spearman's rank correlation of both; `None` if one is flat.
     pub rank_correlation: Option<f64>,
-    /// The points that were run.
+    /// Points that were run.
     pub points: Vec<FitPoint>,
 }
 
-/// A point of a curve.
+/// Point of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitPoint {
-    /// Where it is: the text in place of the first `*`.
+    /// Text of the first `*`.
     pub at: String,
-    /// The published number, as it is written.
+    /// Published number as text.
     pub paper: String,
-    /// What was measured.
+    /// Measured number.
     pub measured: Measured,
-    /// Its own verdict.
+    /// Verdict of the point.
     pub verdict: Verdict,
 }
 
-/// The answer to a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is as published, within the claim's tolerance.
+    /// As published, within the claim's tolerance.
     Reproduced,
-    /// The interval neither confirms nor excludes it.
+    /// The interval neither confirms nor excludes the claim.
     Inconclusive,
-    /// The difference points the same way but has another size.
+    /// The difference has the same direction and a different size.
     SameDirection,
-    /// It is not as published.
+    /// Not as published.
     NotReproduced,
-    /// It cannot be tested.
+    /// Not testable.
     NotTestable,
-    /// The version that was run leaves it out.
+    /// Left out of the version that was run.
     NotRun,
 }
 
 impl Verdict {
-    /// All of them, best first.
+    /// All verdicts, the best first.
     pub const ALL: [Self; 6] = [
         Self::Reproduced,
         Self::Inconclusive,
@@ -134,12 +136,12 @@ impl Verdict {
         Self::NotRun,
     ];
 
-    /// Its name for people.
+    /// Title.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
             Self::Inconclusive => "inconclusive",
-            Self::SameDirection => "same direction, other size",
+            Self::SameDirection => "same direction, different size",
             Self::NotReproduced => "not reproduced",
             Self::NotTestable => "not testable",
             Self::NotRun => "not run",
@@ -156,13 +158,13 @@ impl Verdict {
     }
 }
 
-/// The unit of relative changes.
+/// Unit of relative changes.
 pub const CHANGE: &str = "change";
 
-/// A rank correlation from which on two curves have the same shape.
+/// Minimum rank correlation of curves with the same shape.
 const SAME_SHAPE: f64 = 0.8;
 
-/// Judges a claim by what was measured for it.
+/// Judges a claim by its measurements.
 pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
     let &Answer { ref points, unfinished, numberless, .. } = answer;
     let missing = match unfinished {
@@ -223,7 +225,7 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
             ..finding
         };
     };
-    // What has no number in some runs is not known to hold in all of them.
+    // A claim without a number in some runs is not confirmed for all of them.
     let (best, runs_to_decide) = match numberless {
         0 => (Verdict::Reproduced, judgement.runs_to_decide),
         _ => (Verdict::Inconclusive, None),
@@ -241,8 +243,8 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
     }
 }
 
-/// The points with intervals as far as there can be numbers: Student's are of the same width on
-/// both sides of the mean. The other side stays, so that it still says how much repetitions vary.
+/// Cuts intervals at the limits of their quantity: Student's intervals are symmetric. The other
+/// side stays, so that it still shows the variation.
 fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
     let mut points = points.to_vec();
     if let Some(least) = claim.least() {
@@ -254,8 +256,7 @@ fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
     points
 }
 
-/// Whether what was measured points the way of the paper, however large it is and however well it
-/// is known.
+/// Whether the measured direction is the published one, independent of its size and uncertainty.
 pub fn has_direction(claim: &Claim, points: &[Point]) -> bool {
     let bare = |mut point: Point| {
         point.measured.interval = None;
@@ -268,7 +269,7 @@ pub fn has_direction(claim: &Claim, points: &[Point]) -> bool {
         .is_some_and(|judgement| judgement.verdict <= Verdict::SameDirection)
 }
 
-/// The answer, and the point that it comes from.
+/// The verdict, and the point that it comes from.
 struct Judgement {
     verdict: Verdict,
     measured: Measured,
@@ -277,7 +278,7 @@ struct Judgement {
     runs_to_decide: Option<u32>,
 }
 
-/// The worst verdict of all points. Of those that have it, the one that deviates most is shown.
+/// The worst verdict of all points, with the point among these that deviates most.
 fn judge_points(region: &Region, points: &[Point]) -> Option<Judgement> {
     let key = |point: &Point| {
         let verdict = Verdict::of(region.standing(&point.measured));
@@ -289,7 +290,7 @@ fn judge_points(region: &Region, points: &[Point]) -> Option<Judgement> {
     })?;
     let verdict = key(worst).0;
     let open = points.iter().filter(|point| region.standing(&point.measured) == Standing::Open);
-    // One point that is excluded decides; if none seems to be, all of them have to be confirmed.
+    // One excluded point decides; otherwise all points have to be confirmed.
     let (outside, inside): (Vec<&Point>, Vec<&Point>) =
         open.partition(|point| !region.contains(point.measured.value));
     let needed = |points: &[&Point]| {
@@ -334,7 +335,7 @@ fn judge_curve(
             let runs = region.runs_to_decide(&point.measured);
             needed = needed.and_then(|before| Some(runs?.max(before)));
         }
-        // How far it is from the published number decides which one is shown.
+        // The distance from the published number decides which point is shown.
         let scale = if claim.is_change() { 1.0 } else { value.value };
         let deviation = ((point.measured.value - value.value) / scale).abs();
         if worst.is_none_or(|(most, _)| deviation > most) {
@@ -385,8 +386,7 @@ fn judge_curve(
     })
 }
 
-/// Spearman's rank correlation; `None` if one of the two does not vary or there are fewer than
-/// three pairs.
+/// Spearman's rank correlation; `None` if one list is constant or there are fewer than three pairs.
 fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;
@@ -402,7 +402,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     (spread > 0.0).then(|| sum(&|a, b| a * b) / spread.sqrt())
 }
 
-/// The place of each number in their order; equal ones share the mean of theirs.
+/// Rank of each number; ties share the mean of theirs.
 fn ranks(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     let numbers: Vec<f64> = numbers.collect();
     let rank = |number: &f64| {

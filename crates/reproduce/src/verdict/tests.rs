@@ -222,7 +222,7 @@ fn what_grows_from_nothing_contradicts_that_it_is_lower() {
     for above in ["above = \"0%\"\n", "at_least = \"30%\"\n"] {
         assert_eq!(judged(&claim(above), &records).verdict, Verdict::Reproduced);
     }
-    // It is the same from what is kept.
+    // The kept measurements give the same verdict.
     let kept = serde_json::to_string(&answer(&below, &records)).unwrap();
     let kept: Answer = serde_json::from_str(&kept).unwrap();
     assert_eq!(judge(&below, &kept), finding);
@@ -313,7 +313,7 @@ fn intervals_end_where_numbers_do() {
     let (finding, _) = kept(&change, -0.98, 0.025);
     assert_eq!(finding.shown(), "-98.0 % [-100 %, -95.5 %]");
     assert_eq!(finding.verdict, Verdict::Reproduced);
-    // What is open needs as many runs as if nothing had been cut off.
+    // An inconclusive claim needs as many runs as without the cut.
     let (finding, whole) = kept(&change, -0.97, 0.08);
     assert_eq!(finding.verdict, Verdict::Inconclusive);
     let region = Region::of(&change.paper, true).unwrap();

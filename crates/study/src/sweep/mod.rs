@@ -1,17 +1,15 @@
-//! Runs experiments side by side, each written to its folder as soon as it is finished.
+//! Runs experiments concurrently and writes each to its folder as soon as it has finished.
 //!
-//! Runs know nothing of each other, so that what they leave does not depend on how many go at a
-//! time. One that fails is reported, and the others go on.
+//! Runs are independent, so results do not depend on their concurrency. If one fails, the others
+//! continue.
 
 #[cfg(test)]
 mod tests;
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
@@ -27,34 +25,35 @@ use tidegate_sim::run::{self, Status};
 use tidegate_units::ConfigError;
 
 use crate::capture::Capture;
+pub use crate::error::Failure;
 use crate::trace;
 
-/// The experiments of a scenario, and where their results go.
+/// Experiments of a scenario with the store of their results.
 pub struct Sweep<'a> {
-    /// What to run: the first repetition of each in this order, then the second, and so on.
+    /// Experiments: the first repetition of each runs first, then the second, and so on.
     pub experiments: &'a [Experiment],
-    /// Where the results go. What it holds already is not run again.
+    /// Store of the results. Runs that it has are not run again.
     pub folder: &'a dyn Store,
-    /// How many runs go at a time.
+    /// Concurrent runs.
     pub jobs: NonZeroUsize,
-    /// At most so many threads work on a run, instead of what its scenario says.
+    /// Maximum threads per run; `None` for the scenario's.
     pub threads: Option<NonZeroUsize>,
-    /// The command that repeats a run alone.
+    /// Command that repeats a single run.
     pub command: &'a (dyn Fn(&Experiment) -> String + Sync),
-    /// A capture of the sweep's only run.
+    /// Capture of the sweep's only run.
     pub capture: Option<&'a Capture>,
-    /// Once it is set, runs end soon: what is not finished then is thrown away.
+    /// Ends all runs soon once it is set; unfinished runs are discarded.
     pub interrupt: &'a AtomicBool,
-    /// Observes it.
+    /// Observer.
     pub progress: &'a dyn Progress,
 }
 
-/// Where the records of a sweep go, from several threads.
+/// Store of records, used by several threads.
 pub trait Store: Sync {
-    /// The ids of the runs that it holds.
+    /// Ids of the runs that it has.
     fn finished(&self) -> Vec<String>;
 
-    /// Takes the record of a run.
+    /// Stores the record of a run.
     fn write(&self, record: &Record) -> Result<(), folder::Error>;
 }
 
@@ -68,14 +67,14 @@ impl Store for Folder {
     }
 }
 
-/// Records in memory, by the ids of their runs.
+/// Records in memory, by run id.
 #[derive(Debug, Default)]
 pub struct Memory(Mutex<BTreeMap<String, Record>>);
 
 impl Memory {
-    /// All of them.
+    /// All records.
     pub fn into_records(self) -> BTreeMap<String, Record> {
-        self.0.into_inner().expect("nobody panics while holding it")
+        self.0.into_inner().expect("no thread panics while holding it")
     }
 }
 
@@ -90,78 +89,58 @@ impl Store for Memory {
     }
 }
 
-/// Observes how a sweep goes, from several threads.
+/// Observer of a sweep, called from several threads.
 pub trait Progress: Sync {
-    /// A run begins, with so many flows.
+    /// A run with so many flows begins.
     fn started(&self, experiment: &Experiment, flows: usize);
 
-    /// A run has come so far. This is reported often.
+    /// Progress of a run, reported often.
     fn advanced(&self, experiment: &Experiment, status: Status);
 
     /// A run is over.
     fn ended(&self, experiment: &Experiment, ending: Ending<'_>);
+
+    /// Something went wrong that does not affect results.
+    fn warn(&self, text: &str);
 }
 
-/// How a run ended.
+/// Ending of a run.
 #[derive(Debug)]
 pub enum Ending<'a> {
-    /// It left nothing.
+    /// Failed, without a record.
     Failed(&'a Failure),
-    /// It left a record, which is in the folder now. A run that stalled leaves one too.
+    /// Finished, with a record in the store. A stalled run has a record too.
     Finished(&'a Record),
-    /// It was stopped, and left nothing.
+    /// Interrupted, without a record.
     Interrupted,
 }
 
-/// Why a run left nothing behind.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Failure {
-    /// A mistake in the program; the text is the panic's.
-    #[error("panicked: {0}")]
-    Panicked(String),
-    /// The settings cannot work; the text says why.
-    #[error("cannot run: {0}")]
-    Refused(String),
-    /// The capture could not be written.
-    #[error("cannot write the capture {}: {error}", path.display())]
-    Uncaptured {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// The results could not be written.
-    #[error(transparent)]
-    Unwritten(folder::Error),
-}
-
-/// What became of a sweep.
+/// Outcome of a sweep.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// The ids of the runs that left nothing, with the reason.
+    /// Ids of failed runs, with the reason.
     pub failures: Vec<(String, Failure)>,
-    /// Whether it was stopped before all runs were done.
+    /// Whether it was interrupted.
     pub is_interrupted: bool,
 }
 
 impl Sweep<'_> {
-    /// Runs what the folder does not hold yet.
+    /// Runs the experiments that the store lacks.
     ///
-    /// A folder that cannot be written to ends the sweep: no further run is started.
+    /// A failed write ends the sweep: no further run is started.
     pub fn run(&self) -> Done {
         let threads = per_run(self.jobs, self.lacking().count());
         self.run_with(|experiment| self.simulate(experiment, threads))
     }
 
-    /// The experiments that the folder does not hold yet.
+    /// Experiments that the store lacks.
     fn lacking(&self) -> impl Iterator<Item = &Experiment> {
         let finished = self.folder.finished();
         let experiments = self.experiments.iter();
         experiments.filter(move |experiment| !finished.contains(&experiment.id))
     }
 
-    /// The same with another way to run one, which gives `None` if it was stopped.
+    /// The same with another function that runs an experiment; `None` if interrupted.
     pub fn run_with<F>(&self, run: F) -> Done
     where
         F: Fn(&Experiment) -> Result<Option<Record>, Failure> + Sync,
@@ -173,10 +152,10 @@ impl Sweep<'_> {
             interrupt: self.interrupt,
         };
         queue.run_with(|_, experiment| run(experiment), |_, of_sweep| *lock(&done) = of_sweep);
-        done.into_inner().expect("nobody panics while writing it")
+        done.into_inner().expect("no thread panics while writing it")
     }
 
-    /// Writes what a run left, and says how it ended.
+    /// Stores the record of a run, and reports its ending.
     fn keep(
         &self,
         experiment: &Experiment,
@@ -199,7 +178,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Runs an experiment with at most so many threads; `None` if it was stopped.
+    /// Runs an experiment with a maximum of threads; `None` if interrupted.
     fn simulate(
         &self,
         experiment: &Experiment,
@@ -212,8 +191,7 @@ impl Sweep<'_> {
         self.simulate_built(experiment, built, (self.command)(experiment))
     }
 
-    /// Runs an experiment from its setup, with the capture if there is one; `None` if it was
-    /// stopped.
+    /// Runs an experiment from its setup, with the capture if there is one; `None` if interrupted.
     pub fn simulate_built(
         &self,
         experiment: &Experiment,
@@ -249,17 +227,17 @@ pub fn simulate(
     }
 }
 
-/// Several sweeps whose runs share one queue, so that no core waits for the last run of each.
+/// Several sweeps whose runs share one queue, so that no core waits for the last run of a sweep.
 pub struct Queue<'a> {
-    /// The sweeps; their runs are started in this order.
+    /// Sweeps. Their runs are started in this order.
     pub sweeps: &'a [Sweep<'a>],
-    /// How many runs go at a time, of all sweeps together.
+    /// Concurrent runs of all sweeps together.
     pub jobs: NonZeroUsize,
-    /// Once it is set, runs end soon: what is not finished then is thrown away.
+    /// Ends all runs soon once it is set; unfinished runs are discarded.
     pub interrupt: &'a AtomicBool,
 }
 
-/// A run of a queue.
+/// Run of a queue.
 #[derive(Clone, Copy)]
 struct Queued<'a> {
     sweep: usize,
@@ -267,18 +245,18 @@ struct Queued<'a> {
     experiment: &'a Experiment,
 }
 
-/// What is known of a sweep while its runs go on.
+/// State of a sweep while its runs go on.
 struct Open {
-    /// Runs that are not over.
+    /// Open runs.
     left: usize,
     failures: Vec<(usize, (String, Failure))>,
 }
 
 impl Queue<'_> {
-    /// Runs what the folders do not hold yet. `ended` is called with the place of each sweep as
-    /// soon as all of its runs are over, from the thread of the last one, while others go on.
+    /// Runs the experiments that the stores lack. `ended` is called with the index of each sweep as
+    /// soon as all of its runs are over, from the thread of the last one, while others continue.
     ///
-    /// A folder that cannot be written to ends the queue: no further run is started.
+    /// A failed write ends the queue: no further run is started.
     pub fn run(&self, ended: impl Fn(usize, Done) + Sync) {
         let runs = self.sweeps.iter().map(|sweep| sweep.lacking().count());
         let threads = per_run(self.jobs, runs.sum());
@@ -297,8 +275,8 @@ impl Queue<'_> {
             let mut runs: Vec<_> = lacking
                 .map(|(place, experiment)| Queued { sweep: number, place, experiment })
                 .collect();
-            // A sweep that is stopped has all points with some seeds, rather than some points with
-            // all.
+            // An interrupted sweep has some seeds of all points, rather than all seeds of some
+            // points.
             runs.sort_by_key(|run| run.experiment.replication);
             open.push(Mutex::new(Open { left: runs.len(), failures: Vec::new() }));
             queued.append(&mut runs);
@@ -346,38 +324,37 @@ impl Queue<'_> {
             .thread_name(|number| format!("{THREADS}{number}"))
             .build();
         match threads {
-            // The bridge hands them out one by one, in their order.
+            // The bridge hands out the runs one by one, in order.
             Ok(threads) => threads.install(|| queued.into_iter().par_bridge().for_each(one)),
-            // No threads to be had is no reason not to run.
+            // Without a thread pool, run here.
             Err(_) => queued.into_iter().for_each(one),
         }
     }
 }
 
-/// How many threads a run may have so that no core has to do the work of two, with so many runs to
-/// go.
+/// Threads per run so that no core is shared, with so many runs to go.
 fn per_run(jobs: NonZeroUsize, runs: usize) -> NonZeroUsize {
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let at_a_time = jobs.get().min(runs).max(1);
     NonZeroUsize::new(cores / at_a_time).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What a lock holds; nobody panics while holding one.
+/// Locks a mutex.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("nobody panics while holding it")
+    mutex.lock().expect("no thread panics while holding it")
 }
 
-/// What the names of the threads begin with that run experiments.
+/// Prefix of the names of threads that run experiments.
 pub const THREADS: &str = "run-";
 
-/// Turns a panic into a failure of this run alone.
+/// Turns a panic into a failure of this run.
 fn catch<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // What a run leaves half done is dropped with it.
+    // The state of the run is dropped with it.
     panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|payload| Err(Failure::Panicked(message(payload.as_ref()))))
 }
 
-/// The text of a panic.
+/// Text of a panic.
 fn message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

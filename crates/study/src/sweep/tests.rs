@@ -54,6 +54,10 @@ impl Progress for Silent {
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn warn(&self, text: &str) {
+        panic!("{text}");
+    }
 }
 
 impl Silent {
@@ -125,7 +129,7 @@ fn results(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
     named.filter(|(path, _)| path != Path::new("log.jsonl")).collect()
 }
 
-/// What a test needs of a sweep.
+/// Parts of a sweep that tests need.
 struct Bench {
     plan: Vec<Experiment>,
     folder: Folder,

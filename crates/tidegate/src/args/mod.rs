@@ -17,8 +17,9 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use tidegate_report::figures::Titles;
 use tidegate_study::Shard;
+use tidegate_study::text::nearest;
 
-use crate::catalogue::{Kind, nearest};
+use crate::catalogue::Kind;
 
 /// Datacenter ECN, from paper to packet.
 ///

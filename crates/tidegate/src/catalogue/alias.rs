@@ -1,21 +1,20 @@
-//! Words that people type for what the catalogue and scenario files call otherwise: those of
-//! vendors, papers and daily use.
+//! Synonyms of names and keys: terms of vendors, papers and daily use.
 
-/// A word, and what it means here.
+/// Synonym of a name or key.
 pub(crate) struct Alias {
     words: &'static [&'static str],
-    /// The name or the key that it leads to.
+    /// Name or key.
     pub(crate) name: &'static str,
-    /// What it means here, in a sentence.
+    /// Explanation in a sentence.
     pub(crate) says: &'static str,
 }
 
-/// What a word means, in the form that [`plain`] gives it.
+/// The synonym for a word in the form of [`plain`].
 pub(crate) fn find(word: &str) -> Option<&'static Alias> {
     ALIASES.iter().find(|alias| alias.words.contains(&word))
 }
 
-/// A word as names are written: lower case, with dashes, signs spelled out.
+/// A word in the form of names: lower case, with dashes, signs spelled out.
 pub(crate) fn plain(word: &str) -> String {
     let mut plain = String::new();
     let dash = |plain: &mut String| {

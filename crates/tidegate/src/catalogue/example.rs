@@ -1,10 +1,10 @@
-//! A part of a scenario file that uses a name.
+//! Examples of names in scenario files.
 
 use tidegate_units::About;
 
 use super::{Kind, Parameter};
 
-/// The example of a name that is no part.
+/// Example of a name that is not a part.
 pub(super) fn named(kind: Kind, name: &str) -> String {
     match kind {
         Kind::Convention => format!("[measure]\nconvention = \"{name}\"\n"),
@@ -18,7 +18,7 @@ pub(super) fn named(kind: Kind, name: &str) -> String {
     }
 }
 
-/// The example of a part: its first parameters, and what it needs besides.
+/// Example of a part: its first parameters, and the tables it needs.
 pub(super) fn part(kind: Kind, about: &About, parameters: &[Parameter]) -> String {
     let About { name, needs, .. } = about;
     let table = inline(about, parameters);
@@ -37,8 +37,7 @@ pub(super) fn part(kind: Kind, about: &About, parameters: &[Parameter]) -> Strin
     format!("{own}{needs}")
 }
 
-/// A table in braces with the parts that it is made of, and the first of its parameters at its
-/// default.
+/// An inline table of a part, with its inner parts and the default of its first parameter.
 fn inline(about: &About, parameters: &[Parameter]) -> String {
     let pieces = about.pieces.iter().filter_map(|piece| {
         let name = piece.example?;
@@ -50,7 +49,7 @@ fn inline(about: &About, parameters: &[Parameter]) -> String {
     format!("{{ kind = \"{}\"{inside} }}", about.name)
 }
 
-/// Some parameters, each on its line.
+/// Some parameters, one per line.
 fn lines(parameters: &[Parameter], count: usize) -> String {
     let shown = parameters.iter().filter(|parameter| is_shown(parameter));
     let lines =
@@ -62,7 +61,7 @@ fn is_shown(parameter: &Parameter) -> bool {
     !parameter.default.is_empty() && parameter.default != "none"
 }
 
-/// A value as it stands in a file: numbers and switches as they are, all else as text.
+/// A value in TOML: numbers and booleans bare, everything else quoted.
 pub(crate) fn value(text: &str) -> String {
     let is_bare = text.parse::<u64>().is_ok() || text == "true" || text == "false";
     match text.split_once(", ") {

@@ -1,28 +1,28 @@
-//! The keys of scenario files by their names, wherever they are.
+//! Keys of scenario files by name, in any table.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::alias::plain;
 
-/// A key of a table.
+/// Key of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Key {
-    /// The table, such as `marking`.
+    /// Table, such as `marking`.
     pub(crate) table: String,
-    /// The kinds of table that have it, if not all do.
+    /// Kinds of the table that have the key, if not all do.
     pub(crate) kinds: Vec<String>,
     pub(crate) name: String,
     pub(crate) default: Option<String>,
     pub(crate) doc: String,
-    /// The words that it accepts, if it is a choice.
+    /// Accepted words of a choice.
     pub(crate) words: Vec<(String, String)>,
 }
 
-/// All keys of this name, in the form that [`plain`] gives it.
+/// All keys with this name, in the form of [`plain`].
 pub(crate) fn named(name: &str) -> Vec<Key> {
     let schema = tidegate_scenario::schema();
-    // The program's own text.
+    // The text is the program's own.
     let schema: Value = serde_json::from_str(&schema).unwrap_or_default();
     let mut keys = Vec::new();
     collect("scenario", &schema, name, &mut keys);
@@ -37,7 +37,7 @@ fn collect(table: &str, value: &Value, name: &str, keys: &mut Vec<Key>) {
     let properties = value["properties"].as_object();
     let own = properties.into_iter().flatten().filter(|(key, _)| plain(key) == name);
     for (key, about) in own {
-        // A key that only refers to a table has a name, and nothing to say.
+        // A key that only refers to a table has no text.
         let Some(doc) = about["description"].as_str() else {
             continue;
         };

@@ -1,5 +1,4 @@
-//! Every name that scenario files can use, with what is known of it: one line, a page, its
-//! parameters and an example.
+//! Catalogue of all names that scenario files can use: a line, a page, parameters and an example.
 //!
 //! Names and parameters come from the parts themselves, texts from the project's own pages.
 
@@ -8,8 +7,10 @@ mod example;
 #[cfg(test)]
 mod glossary;
 pub(crate) mod key;
+pub(crate) mod page;
 mod pages;
 
+pub(crate) use page::page;
 pub(crate) use pages::text;
 
 use clap::ValueEnum;
@@ -278,24 +279,6 @@ fn tidy(doc: &str) -> String {
     doc.replace("[`", "`").replace("`]", "`")
 }
 
-/// Names most similar to this one, closest first.
-pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let wrong = wrong.to_lowercase().replace('_', "-");
-    let likeness = |name: &str| {
-        let likeness = strsim::jaro_winkler(&wrong, name);
-        // One letter too many, too few, wrong or in the wrong place.
-        let is_near = name.len() > 2 && strsim::osa_distance(&wrong, name) <= 1;
-        if is_near { likeness.max(0.8) } else { likeness }
-    };
-    let mut near = names
-        .map(|name| (likeness(name), name))
-        .filter(|&(likeness, _)| likeness > 0.75)
-        .collect::<Vec<_>>();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    near.dedup_by_key(|&mut (_, name)| name);
-    near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,13 +390,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_wrong_name_finds_its_neighbours() {
-        let names = || mark::Config::NAMES.iter().copied();
-        assert_eq!(nearest("ecnsharp", names()).first(), Some(&"ecn-sharp"));
-        assert_eq!(nearest("CODEL", names()).first(), Some(&"codel"));
-        assert!(nearest("zzzz", names()).is_empty());
     }
 }

@@ -1,11 +1,11 @@
-//! What the pages of the project say of each name.
+//! Documentation pages of names.
 
 use tidegate_units::About;
 
 // `PAGES`, all pages by their paths below `docs`.
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// The page of a part, or what a page about several says of it.
+/// Page of a part, or its sections of a shared page.
 pub(super) fn page(about: &About) -> String {
     match about.page.split_once('#') {
         None => text(about.page).to_owned(),
@@ -16,10 +16,10 @@ pub(super) fn page(about: &About) -> String {
     }
 }
 
-/// A name with its line, and what a page says below some headings.
+/// Page from a name, its line, and sections of another page.
 pub(super) fn described(name: &str, line: &str, path: &str, headings: &[&str]) -> String {
     let parts = headings.iter().map(|heading| match below(path, heading) {
-        // A term that begins its paragraph needs no heading, nor does the name itself.
+        // A term at the start of its paragraph needs no heading, nor does the name itself.
         part if *heading == name || part.starts_with("**") => part,
         part => format!("## {heading}\n\n{part}"),
     });
@@ -27,13 +27,13 @@ pub(super) fn described(name: &str, line: &str, path: &str, headings: &[&str]) -
     format!("# {name}\n\n{}.\n\n{parts}\n", capital(line))
 }
 
-/// The text of a page; empty if there is none.
+/// Text of a page; empty if there is none.
 pub(crate) fn text(path: &str) -> &'static str {
     let found = PAGES.iter().find(|(known, _)| *known == path);
     found.map_or("", |(_, text)| text)
 }
 
-/// What a page says below a heading, or in the paragraph that begins with a term.
+/// Section of a page below a heading, or the paragraph that begins with a term.
 pub(super) fn below(path: &str, heading: &str) -> String {
     let page = text(path);
     if let Some((_, text)) = page.split_once(&format!("\n## {heading}\n")) {
@@ -43,14 +43,14 @@ pub(super) fn below(path: &str, heading: &str) -> String {
     let Some(begin) = page.find(&format!("\n**{heading}")) else {
         return String::new();
     };
-    // It ends where the next term or heading begins.
+    // The paragraph ends at the next term or heading.
     let rest = &page[begin + 1..];
     let ends = ["\n\n**", "\n## "].map(|end| rest.find(end).unwrap_or(rest.len()));
     let end = ends.into_iter().min().unwrap_or(rest.len());
     rest[..end].trim().to_owned()
 }
 
-/// A text up to its first full stop.
+/// First sentence of a text.
 pub(super) fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = text.find(". ").or_else(|| text.strip_suffix('.').map(str::len));
@@ -64,7 +64,7 @@ fn capital(text: &str) -> String {
         .map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
 }
 
-/// A cell of the first table of a page that has a row for `name`, as plain text.
+/// Cell of the row for `name` in the first table of a page that has one, as plain text.
 pub(super) fn cell(path: &str, name: &str, column: usize) -> String {
     let page = text(path);
     let quoted = format!("`{name}`");

@@ -1,25 +1,28 @@
-//! `tidegate check`: what scenario files came to mean, or all that is wrong with them.
+//! `tidegate check`: validates scenario files and summarizes them.
 
 use serde_json::{Value, json};
-use tidegate_scenario::{Experiment, Problem, Scenario};
+use tidegate_reproduce::source::{self, Unread};
+use tidegate_scenario::Problem;
+use tidegate_study::{Error as StudyError, Study, outline};
 
-use super::outline;
-use super::source::{self, Unread};
 use crate::args::Check;
+use crate::outline::warn;
 use crate::output::{Error, ExitStatus, Output};
 
 pub(crate) fn check(arguments: &Check, output: Output) -> Result<ExitStatus, Error> {
-    let mut verdict = ExitStatus::Good;
+    let mut status = ExitStatus::Good;
     let mut values = Vec::new();
     for file in &arguments.files {
         let checked = source::read(file, &arguments.set).and_then(|scenario| {
-            let plan = scenario.plan().map_err(Unread::problem)?;
-            Ok((scenario, plan))
+            Study::new(file, scenario, &[]).map_err(|error| match error {
+                StudyError::Scenario(problem) => Unread::Problem(problem),
+                error => Unread::NoFile(error.to_string()),
+            })
         });
-        let (scenario, plan) = match checked {
+        let study = match checked {
             Err(Unread::NoFile(text)) => return Err(Error::new(text)),
             Err(Unread::Problem(problem)) => {
-                verdict = ExitStatus::Bad;
+                status = ExitStatus::Bad;
                 if output.json {
                     values.push(wrong(file, &problem));
                 } else {
@@ -30,30 +33,31 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<ExitStatus, Err
             Ok(read) => read,
         };
         if output.json {
-            values.push(right(file, &scenario, &plan, arguments.resolved));
+            values.push(right(&study, arguments.resolved));
             continue;
         }
         if arguments.resolved {
-            output.print(&scenario.resolved_by_name())?;
+            output.print(&study.scenario.resolved_by_name())?;
         } else {
-            output.print(&outline::summary(file, &scenario, &plan))?;
+            output.print(&outline::summary(&study))?;
         }
-        outline::warn(&scenario, &plan, output);
+        warn(&study, output);
     }
     if output.json {
         output.print_json(&values)?;
     }
-    Ok(verdict)
+    Ok(status)
 }
 
-fn right(file: &str, scenario: &Scenario, plan: &[Experiment], resolved: bool) -> Value {
+fn right(study: &Study, resolved: bool) -> Value {
+    let Study { file, scenario, plan, .. } = study;
     let mut value = json!({
         "file": file,
         "ok": true,
         "name": scenario.name,
         "title": scenario.title,
         "runs": plan.len(),
-        "means": outline::json(scenario, plan),
+        "means": outline::json(study),
     });
     if resolved {
         value["resolved"] = scenario.resolved_by_name().into();

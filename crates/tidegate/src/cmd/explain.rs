@@ -1,10 +1,13 @@
-//! `tidegate explain`: what a name means, and how to use it.
+//! `tidegate explain`: describes a name and its use.
 
 use std::fmt::Write;
 
+use tidegate_study::text::nearest;
+
 use crate::args::Explain;
 use crate::catalogue::key::{self, Key};
-use crate::catalogue::{self, Entry, Parameter, alias};
+use crate::catalogue::page::described;
+use crate::catalogue::{self, Entry, alias};
 use crate::markdown;
 use crate::output::{Error, ExitStatus, Output};
 
@@ -43,7 +46,7 @@ pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<ExitStatus,
     Ok(ExitStatus::Good)
 }
 
-/// A key, with each table that has it.
+/// Describes a key in each table that has it.
 fn text_of_keys(keys: &[Key], output: Output) -> String {
     let name = keys.first().map_or("", |key| key.name.as_str());
     let mut page = String::new();
@@ -66,7 +69,7 @@ fn text_of_keys(keys: &[Key], output: Output) -> String {
 }
 
 fn unknown(name: &str, entries: &[Entry]) -> Error {
-    let near = catalogue::nearest(name, entries.iter().map(|entry| entry.name));
+    let near = nearest(name, entries.iter().map(|entry| entry.name));
     let hint = match near.as_slice() {
         [] => "`tidegate list` shows all names".to_owned(),
         near => {
@@ -91,77 +94,4 @@ fn text(entry: &Entry, output: Output) -> String {
         }
     }
     text
-}
-
-/// The same in Markdown, as a page.
-pub(crate) fn page(entry: &Entry) -> String {
-    let mut page = format!("# {} · {}\n\n{}", entry.name, entry.kind.name(), described(entry));
-    if !entry.example.is_empty() {
-        _ = write!(page, "\n## Example\n\n```toml\n{}\n```\n", entry.example.trim_end());
-    }
-    page
-}
-
-/// What its page says, with all parameters.
-fn described(entry: &Entry) -> String {
-    let page = entry.page.split_once('\n').map_or("", |(_, page)| page);
-    let page = without_sections(page);
-    let parameters = parameters(&entry.parameters);
-    match page.split_once(PARAMETERS) {
-        Some((before, after)) => {
-            format!("{before}{PARAMETERS}\n{parameters}{}", without_table(after))
-        }
-        None if entry.parameters.is_empty() => page,
-        None => format!("{page}\n{PARAMETERS}\n{parameters}"),
-    }
-}
-
-const PARAMETERS: &str = "\n## Parameters\n";
-
-/// A page without what only those who work on the code need.
-fn without_sections(page: &str) -> String {
-    let sections = page.split("\n## ");
-    let mut kept = sections.filter(|section| !section.starts_with("Validation"));
-    let first = kept.next().unwrap_or_default().to_owned();
-    kept.fold(first, |page, section| format!("{page}\n## {section}")) + "\n"
-}
-
-/// A section of parameters without its first table, in whose place the one from the code stands.
-fn without_table(section: &str) -> String {
-    let mut lines = section.lines().skip_while(|line| line.trim().is_empty()).peekable();
-    if lines.peek().is_some_and(|line| line.starts_with("| field") || line.starts_with("| setting"))
-    {
-        while lines.next_if(|line| line.starts_with('|')).is_some() {}
-    }
-    let rest = lines.collect::<Vec<_>>().join("\n");
-    format!("\n{rest}\n")
-}
-
-/// The parameters as a table, from the code's own tables of fields.
-fn parameters(parameters: &[Parameter]) -> String {
-    if parameters.is_empty() {
-        return "None.\n".to_owned();
-    }
-    let mut table = "| name | default | description |\n|---|---|---|\n".to_owned();
-    for parameter in parameters {
-        let default = match parameter.default.as_str() {
-            "" => "empty".to_owned(),
-            default => format!("`{}`", shortened(default)),
-        };
-        let mut doc = parameter.doc.replace('|', "/");
-        for word in &parameter.words {
-            _ = write!(doc, " `{}`: {}", word.name, word.doc.replace('|', "/"));
-        }
-        _ = writeln!(table, "| `{}` | {default} | {doc} |", parameter.name);
-    }
-    table
-}
-
-/// A long list cut off.
-fn shortened(default: &str) -> String {
-    if default.chars().count() <= 24 {
-        return default.to_owned();
-    }
-    let kept = default.chars().take(23).collect::<String>();
-    format!("{kept}…")
 }

@@ -1,4 +1,4 @@
-//! What is made from the program itself: the schema, completions and manual pages.
+//! `tidegate schema`, `completions` and `man`: files generated from the program itself.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::args::Cli;
 use crate::output::{Error, ExitStatus, Output};
 
-/// The JSON Schema of scenario files.
+/// Prints the JSON Schema of scenario files.
 pub(crate) fn schema(output: Output) -> Result<ExitStatus, Error> {
     output.print(&tidegate_scenario::schema())?;
     Ok(ExitStatus::Good)
 }
 
-/// The completions for a shell.
+/// Prints the completions for a shell.
 pub(crate) fn completions(shell: Shell, output: Output) -> Result<ExitStatus, Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
@@ -29,7 +29,7 @@ pub(crate) fn completions(shell: Shell, output: Output) -> Result<ExitStatus, Er
     Ok(ExitStatus::Good)
 }
 
-/// The manual page, or all of them into a folder.
+/// Prints the manual page, or writes all pages into a folder.
 pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<ExitStatus, Error> {
     let mut command = Cli::command();
     command.build();

@@ -1,12 +1,12 @@
-//! `tidegate list`: the names that scenario files can use.
+//! `tidegate list`: lists the names that scenario files can use.
 
 use std::fmt::Write;
 
 use serde::Serialize;
+use tidegate_study::text::folded;
 
 use crate::args::List;
 use crate::catalogue::{self, Kind};
-use crate::markdown::folded;
 use crate::output::{Error, ExitStatus, Output};
 
 #[derive(Serialize)]

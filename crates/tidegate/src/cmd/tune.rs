@@ -13,17 +13,21 @@ use tidegate_plan::tune::vary::Vary;
 use tidegate_plan::tune::within::{Goal, Limit};
 use tidegate_plan::tune::{self, Cell, Ending, Found, PACKET_HOPS, Request, Tuning};
 use tidegate_plan::{Plan, answer};
-use tidegate_report::{Folder, reading};
+use tidegate_report::reading;
+use tidegate_reproduce::source;
 use tidegate_results::Record;
 use tidegate_scenario::Scenario;
+use tidegate_study::lock::Writers;
+use tidegate_study::study::Opening;
+use tidegate_study::text::{count, quoted};
 use tidegate_units::{Bytes, Setting};
 
-use super::engine::{self, Target, Work};
-use super::laboratory::{self, Begin, Laboratory};
-use super::run::folder_lock::Others;
-use super::{plan, run, source};
 use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
+use crate::engine::{self, Target, Work};
+use crate::evaluation::Evaluation;
+use crate::interrupt;
+use crate::network;
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::ProgressBoard;
 
@@ -67,21 +71,21 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
         return run_shard(arguments, &tuning, (&text, &command), measured, output);
     }
     let is_elsewhere = arguments.engine.elsewhere().is_some();
-    let begin: Begin = if is_elsewhere && arguments.target.resume {
+    let opening = if is_elsewhere && arguments.target.resume {
         // Tasks may be writing to it.
-        Folder::join
+        Opening::Join
     } else {
-        laboratory::alone(&arguments.target)
+        Opening::resume_if(arguments.target.resume)
     };
-    let others = if is_elsewhere { Others::Welcome } else { Others::Kept };
-    let target = (&arguments.target, begin, others);
-    let laboratory = Laboratory::open(&text, &command, target, arguments.jobs, output)?;
-    run::watch(output);
+    let writers = if is_elsewhere { Writers::Shards } else { Writers::One };
+    let target = (&arguments.target, opening, writers);
+    let evaluation = Evaluation::open(&text, &command, target, arguments.jobs, output)?;
+    interrupt::watch(output);
     let found = match arguments.engine.elsewhere() {
         None => {
-            let board = laboratory.board(tuning.schedule.runs);
+            let board = evaluation.board(tuning.schedule.runs);
             tuning.search(|numbers| {
-                let records = laboratory.records(numbers, &board)?;
+                let records = evaluation.records(numbers, &board)?;
                 Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
             })?
         }
@@ -90,28 +94,28 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
             tuning.search(|numbers| {
                 round += 1;
                 let part = format!("round-{round}");
-                let is_there = laboratory.has(numbers)
-                    || fill(&laboratory, numbers, part, (arguments, engine, &words), output)?;
+                let is_there = evaluation.has(numbers)
+                    || fill(&evaluation, numbers, part, (arguments, engine, &words), output)?;
                 if !is_there {
                     return Ok(None);
                 }
-                let records = laboratory.records(numbers, &silent(output))?;
+                let records = evaluation.records(numbers, &silent(output))?;
                 Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
             })?
         }
     };
     let Some(found) = found else {
         if !is_elsewhere {
-            let folder = run::quoted(&laboratory.path().display().to_string());
-            laboratory.interrupted(&format!("{command} --out {folder}"));
+            let folder = quoted(&evaluation.path().display().to_string());
+            evaluation.interrupted(&format!("{command} --out {folder}"));
         }
         return Ok(ExitStatus::Bad);
     };
-    if engine::is_taken(laboratory.path()) {
-        laboratory.clear()?;
-        engine::clean(laboratory.path(), output);
+    if engine::is_taken(evaluation.path()) {
+        evaluation.clear()?;
+        engine::clean(evaluation.path(), output);
     }
-    show(&tuning, &found, subject, &laboratory, output)?;
+    show(&tuning, &found, subject, &evaluation, output)?;
     Ok(match found.ending() {
         Ending::NothingKeeps | Ending::Untested => ExitStatus::Bad,
         _ => ExitStatus::Good,
@@ -138,34 +142,34 @@ fn run_shard(
             arguments.budget
         )));
     }
-    let target: (_, Begin, _) = (&arguments.target, Folder::join, Others::Welcome);
-    let laboratory = Laboratory::open(text, command, target, arguments.jobs, output)?;
-    run::watch(output);
+    let target = (&arguments.target, Opening::Join, Writers::Shards);
+    let evaluation = Evaluation::open(text, command, target, arguments.jobs, output)?;
+    interrupt::watch(output);
     let (mut round, mut ran) = (0, None);
     let found = tuning.search(|numbers| {
         round += 1;
-        if laboratory.has(numbers) {
-            let records = laboratory.records(numbers, &silent(output))?;
+        if evaluation.has(numbers) {
+            let records = evaluation.records(numbers, &silent(output))?;
             return Ok(records.map(|records| records.iter().map(&measured).collect()));
         }
-        let own = laboratory.own(numbers, &arguments.share)?;
+        let own = evaluation.own(numbers, &arguments.share)?;
         let board = ProgressBoard::new(own.len(), output)
-            .told(arguments.share.status.as_deref(), own.len());
-        ran = Some((own.len(), laboratory.records(&own, &board)?));
+            .with_status(arguments.share.status.as_deref(), own.len());
+        ran = Some((own.len(), evaluation.records(&own, &board)?));
         Ok::<_, Error>(None)
     })?;
-    let folder = laboratory.path().display();
-    let hint = format!("`{command} --out {} --resume`", run::quoted(&folder.to_string()));
+    let folder = evaluation.path().display();
+    let hint = format!("`{command} --out {} --resume`", quoted(&folder.to_string()));
     match ran {
         Some((_, None)) => {
-            let folder = run::quoted(&folder.to_string());
-            laboratory.interrupted(&format!("{command} --out {folder}"));
+            let folder = quoted(&folder.to_string());
+            evaluation.interrupted(&format!("{command} --out {folder}"));
             return Ok(ExitStatus::Bad);
         }
         Some((runs, _)) => output.say(&format!(
             "{} of round {round} are in {folder}\nhint: the same command runs the next round when all shards have \
              come so far; {hint} runs what is left on one machine",
-            run::count(runs, "run")
+            count(runs, "run")
         )),
         None if found.is_some() => output.say(&format!(
             "all rounds are in {folder}\nhint: {hint} says what was found"
@@ -177,21 +181,21 @@ fn run_shard(
 
 /// Has an engine run what a round lacks, and whether all of it is there.
 fn fill(
-    laboratory: &Laboratory,
+    evaluation: &Evaluation,
     numbers: &[usize],
     part: String,
     (arguments, engine, words): (&Tune, EngineName, &[String]),
     output: Output,
 ) -> Result<bool, Error> {
     let mut task = words.to_vec();
-    run::add_learn(&mut task, &arguments.share)?;
-    output.say(&format!("{}: {}", part.replace('-', " "), run::count(numbers.len(), "run")));
+    engine::add_learn(&mut task, &arguments.share)?;
+    output.say(&format!("{}: {}", part.replace('-', " "), count(numbers.len(), "run")));
     let work = Work {
         name: "tune",
-        folder: laboratory.path(),
+        folder: evaluation.path(),
         part,
         task,
-        seconds: laboratory.seconds(numbers, &arguments.share)?,
+        seconds: evaluation.seconds(numbers, &arguments.share)?,
         target: Target::Shared,
     };
     Ok(engine::run(&work, &arguments.engine, engine, output)?.is_some())
@@ -206,12 +210,12 @@ fn show(
     tuning: &Tuning,
     found: &Found,
     subject: Subject,
-    laboratory: &Laboratory,
+    evaluation: &Evaluation,
     output: Output,
 ) -> Result<(), Error> {
     let sheet = tune::sheet(tuning, found, &subject.title, subject.facts);
-    laboratory.write_page(PAGE, &sheet.render())?;
-    output.say(&format!("page: {}", laboratory.path().join(PAGE).display()));
+    evaluation.write_page(PAGE, &sheet.render())?;
+    output.say(&format!("page: {}", evaluation.path().join(PAGE).display()));
     if output.json {
         return output.print_json(&tune::json(tuning, found));
     }
@@ -256,7 +260,7 @@ fn is_network(file: &str) -> bool {
     };
     match reading::text(Path::new(file), reading::WRITTEN) {
         Ok(text) => text.lines().any(is_fabric),
-        Err(_) => plan::is_builtin(file),
+        Err(_) => network::is_builtin(file),
     }
 }
 
@@ -281,7 +285,7 @@ fn of_network(
     request: &Request,
     (loads, sizes): (&[f64], &[String]),
 ) -> Result<Subject, Error> {
-    let network = plan::read(&arguments.file)?;
+    let network = network::read(&arguments.file)?;
     let answer = Plan::new(&network);
     if network.traffic.trace.is_some() && !(loads.is_empty() && sizes.is_empty()) {
         return Err(Error::new(
@@ -380,8 +384,8 @@ fn schedule(
             "--budget {}: {} is too few for {}{where_}\nhint: --budget {needed} at least, or fewer values \
              with --vary",
             arguments.budget,
-            run::count(budget, "run"),
-            run::count(others, "candidate"),
+            count(budget, "run"),
+            count(others, "candidate"),
         ))
     })?;
     Ok(Tuning {
@@ -426,7 +430,7 @@ fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, 
     let runs = (minutes * 60.0 * jobs as f64 / seconds) as usize;
     output.say(&format!(
         "{text} are {}, {jobs} at a time, by estimate; --budget {runs} gives the same search anywhere",
-        run::count(runs, "run")
+        count(runs, "run")
     ));
     Ok(runs)
 }
@@ -435,7 +439,7 @@ fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, 
 fn words(arguments: &Tune, runs: usize) -> Vec<String> {
     let mut words = vec!["tune".to_owned(), arguments.file.clone()];
     let mut add = |name: &str, value: &str| {
-        run::add_options(&mut words, &format!("--{name}"), &[value.to_owned()]);
+        engine::add_options(&mut words, &format!("--{name}"), &[value.to_owned()]);
     };
     add("for", &arguments.goal);
     let within = arguments.within.iter();
@@ -455,6 +459,6 @@ fn words(arguments: &Tune, runs: usize) -> Vec<String> {
 
 /// The same as a shell takes it.
 fn command(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| run::quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("tidegate {}", words.join(" "))
 }

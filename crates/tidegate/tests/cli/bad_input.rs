@@ -45,7 +45,7 @@ fn a_negative_rate() {
 }
 
 #[test]
-fn hosts_that_cannot_be_reached() {
+fn unreachable_hosts() {
     wrong("unreachable-host", &TINY.replace("to = \"3\"", "to = \"17\""));
 }
 
@@ -57,20 +57,20 @@ fn a_file_that_does_not_exist() {
 }
 
 #[test]
-fn an_override_that_cannot_be() {
+fn an_invalid_override() {
     let room = Room::with_tiny("override");
     room.run("run tiny.toml --set switch.buffer.limt=60KB").is("wrong-override");
     room.run("run tiny.toml --set nonsense").ended(2);
 }
 
 #[test]
-fn a_baseline_that_is_no_point() {
+fn an_unknown_baseline() {
     let room = Room::with_tiny("baseline");
     room.run("run tiny.toml --quiet --baseline codel").is("wrong-baseline");
 }
 
 #[test]
-fn a_trace_of_a_flow_that_does_not_exist() {
+fn a_trace_of_a_missing_flow() {
     let room = Room::with_tiny("no-flow");
     let said = room.run("run tiny.toml --quiet --trace 1000000");
     said.ended(2);
@@ -84,7 +84,7 @@ fn a_trace_of_a_flow_that_does_not_exist() {
         let said = room.run(&format!("run tiny.toml --quiet --trace {malformed}"));
         said.ended(2);
         let expected = format!(
-            "invalid value '{malformed}' for '--trace <FLOW>': allowed: the number of a flow in order of start, from 0 on"
+            "invalid value '{malformed}' for '--trace <FLOW>': allowed: a flow's number in order of start, from 0"
         );
         assert!(said.stderr.contains(&expected), "{}", said.stderr);
     }
@@ -95,7 +95,7 @@ fn a_trace_of_a_flow_that_does_not_exist() {
 }
 
 #[test]
-fn words_that_are_no_command() {
+fn an_unknown_command() {
     let room = Room::new("usage");
     room.run("runn").is("usage");
     room.run("run").ended(2);
@@ -114,12 +114,12 @@ fn a_full_disk_behind_standard_output() {
     assert!(stderr.starts_with("error: standard output: No space left"), "{stderr}");
 }
 
-/// A copy of the program in a folder of its own, and what it says with nothing on the path.
+/// Output of a copy of the program in its own folder, with an empty PATH.
 fn alone(room: &Room, arguments: &[&str]) -> Said {
     let copy = room.path().join("tidegate");
     if !copy.exists() {
-        // Another process writes it: while this one has it open, a test beside this one may start a
-        // program, which then has it open too, and what is open for writing cannot be run.
+        // Another process writes the copy: a program that another test starts while this process
+        // has the file open would inherit the open file, and a file open for writing cannot be run.
         let cp = Command::new("cp")
             .args([env!("CARGO_BIN_EXE_tidegate").as_ref(), copy.as_path()])
             .status();
@@ -131,7 +131,7 @@ fn alone(room: &Room, arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn without_the_program_for_the_kernel_it_is_said_what_to_build() {
+fn a_missing_tidegate_host_names_its_build_command() {
     let room = Room::new("no-host");
     let said = alone(&room, &["host", "status"]);
     said.ended(2);

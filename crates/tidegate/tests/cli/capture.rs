@@ -1,4 +1,4 @@
-//! Captures: what tshark reads of a run's links, and what is refused.
+//! Captures: links of a run as read by tshark, and refused captures.
 
 use std::fs;
 use std::process::Command;
@@ -67,7 +67,7 @@ fn a_capture_with_a_limit_is_cut_with_a_warning() {
 }
 
 #[test]
-fn a_capture_that_cannot_be_is_refused_before_anything_runs() {
+fn impossible_captures_are_refused_before_the_run() {
     let room = Room::with_tiny("capture-refused");
     room.write("there.pcapng", "precious");
     let refused = |line: &str, texts: &[&str]| {

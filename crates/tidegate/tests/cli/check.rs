@@ -1,11 +1,11 @@
-//! What `check` says of a file, and what `run` says before it begins.
+//! Messages of `check`, and of `run` before it begins.
 
 use std::fmt::Write;
 
 use crate::program::{Room, TINY};
 
 #[test]
-fn check_shows_what_a_file_came_to_mean() {
+fn check_summarizes_a_scenario() {
     let room = Room::with_tiny("check");
     room.run("check tiny.toml").is("check-fine");
     let main = room.run("check main");
@@ -23,7 +23,7 @@ fn check_shows_what_a_file_came_to_mean() {
 }
 
 #[test]
-fn what_is_resolved_can_be_checked_again_and_names_its_lists() {
+fn resolved_scenarios_can_be_checked_again() {
     let room = Room::with_tiny("resolved");
     let resolved = room.run("check tiny.toml --resolved");
     resolved.ended(0);
@@ -45,7 +45,7 @@ fn what_is_resolved_can_be_checked_again_and_names_its_lists() {
 }
 
 #[test]
-fn all_mistakes_are_shown_at_once() {
+fn all_errors_are_printed_at_once() {
     let room = Room::new("mistakes");
     let text = TINY
         .replace("hosts = 4", "host = 4")
@@ -65,7 +65,7 @@ fn all_mistakes_are_shown_at_once() {
 }
 
 #[test]
-fn more_than_a_link_carries_is_warned_of_before_the_run() {
+fn overload_is_warned_of_before_the_run() {
     let room = Room::new("overload");
     let text = TINY.replace("load = 0.7", "load = 0.7\nload_on = \"senders\"");
     room.write("silent.toml", &text);
@@ -84,7 +84,7 @@ fn more_than_a_link_carries_is_warned_of_before_the_run() {
 }
 
 #[test]
-fn the_advice_for_a_full_link_names_what_the_traffic_has() {
+fn the_advice_for_an_overloaded_link_names_keys_of_the_traffic() {
     let room = Room::new("overload-list");
     let mut flows = String::from("id,start_s,src,dst,bytes\n");
     for number in 0..400 {
@@ -104,7 +104,7 @@ fn the_advice_for_a_full_link_names_what_the_traffic_has() {
 }
 
 #[test]
-fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
+fn acks_later_than_the_timeout_are_warned_of() {
     let room = Room::new("late-acks");
     room.write("late.toml", &TINY.replace("tcn-sim", "tcn-testbed"));
     let said = room.run("check late.toml");
@@ -116,7 +116,7 @@ fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
 }
 
 #[test]
-fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
+fn a_load_relative_to_a_missing_host_rate_is_warned_of() {
     let room = Room::new("other-link");
     room.write("slow.toml", &TINY.replace("load = 0.7", "load = 0.7\nlink = \"1Gbps\""));
     let said = room.run("check slow.toml");
@@ -125,7 +125,7 @@ fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
 }
 
 #[test]
-fn a_swept_key_that_is_set_is_swept_no_more_and_that_is_said() {
+fn overriding_a_swept_key_ends_its_sweep_with_a_note() {
     let room = Room::new("set-swept");
     let text = TINY.replace("[sweep]", "[sweep]\n\"traffic.0.load\" = [0.3, 0.5]");
     room.write("swept.toml", &text);
@@ -140,14 +140,14 @@ fn a_swept_key_that_is_set_is_swept_no_more_and_that_is_said() {
     ran.reports("no longer swept");
     let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(value["results"][0]["finished"], 2);
-    // A part of what a value sets as a whole cannot be set.
+    // A key inside a value that is swept as a whole cannot be overridden.
     let undone = room.run("check swept.toml --set switch.marking.threshold=60us");
     undone.ended(1);
     undone.reports("would have no effect");
 }
 
 #[test]
-fn a_baseline_that_names_no_point_is_found_by_check() {
+fn check_finds_an_unknown_baseline() {
     let room = Room::new("check-baseline");
     room.write("wrong.toml", &format!("baseline = \"codel\"\n{TINY}"));
     let said = room.run("check wrong.toml");
@@ -162,10 +162,10 @@ fn a_baseline_that_names_no_point_is_found_by_check() {
 }
 
 #[test]
-fn a_folder_and_a_missing_file_end_alike() {
+fn folders_and_missing_files_exit_with_2() {
     let room = Room::new("no-scenario");
     let folder = room.run("check .");
     folder.ended(2);
-    folder.reports("cannot read .: it is a folder");
+    folder.reports("cannot read .: is a folder");
     room.run("check nowhere.toml").ended(2);
 }

@@ -13,7 +13,7 @@ fn tunable() -> String {
 }
 
 #[test]
-fn an_engine_that_is_not_installed_is_named() {
+fn missing_engines_are_named() {
     let room = Room::with_tiny("engine-missing");
     for (words, problem) in [
         ("run tiny.toml --engine slurm", "Slurm is not installed here: there is no `sbatch`"),
@@ -41,7 +41,7 @@ fn an_engine_that_is_not_installed_is_named() {
 }
 
 #[test]
-fn what_an_engine_cannot_do_is_refused() {
+fn commands_without_engine_support_are_refused() {
     let room = Room::with_tiny("engine-refused");
     for (line, problem) in [
         ("run tiny.toml tiny.toml --engine slurm", "an engine runs one scenario at a time"),
@@ -67,7 +67,7 @@ fn what_an_engine_cannot_do_is_refused() {
 }
 
 #[test]
-fn local_is_the_engine_of_this_machine() {
+fn engine_local_runs_here() {
     let room = Room::with_tiny("engine-local");
     room.run("run tiny.toml --engine local --out one --quiet").ended(0);
     room.run("run tiny.toml --out other --quiet").ended(0);

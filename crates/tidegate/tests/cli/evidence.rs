@@ -1,4 +1,4 @@
-//! `plan --verify` and `tune`: what they run, what they keep, and what they refuse.
+//! `plan --verify` and `tune`: their runs, their results and their errors.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn json(said: &Said) -> serde_json::Value {
 }
 
 #[test]
-fn a_plan_is_verified_and_the_same_page_comes_out_again() {
+fn verifying_a_plan_twice_gives_the_same_page() {
     let room = room("verify");
     let line =
         "plan star.toml --verify --current 1MB --runs 3 --size 0.02 --quiet --json --results";
@@ -64,7 +64,7 @@ fn evidence_fits_the_screen_and_has_units() {
 }
 
 #[test]
-fn what_was_run_for_evidence_is_not_run_again() {
+fn finished_evidence_is_not_run_again() {
     let room = room("verify-resume");
     let line = "plan star.toml --verify --runs 2 --size 0.01 --json --results out";
     let whole = room.run(line);
@@ -78,7 +78,7 @@ fn what_was_run_for_evidence_is_not_run_again() {
 }
 
 #[test]
-fn a_search_is_the_same_for_the_same_seed_and_goes_on_where_it_stopped() {
+fn searches_repeat_by_seed_and_resume() {
     let room = room("tune");
     let line = "tune star.toml --vary scale=0.5,2,8 --budget 30 --size 0.02 --json --out";
     let said = room.run(&format!("{line} a"));
@@ -100,7 +100,7 @@ fn a_search_is_the_same_for_the_same_seed_and_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_search_that_is_stopped_keeps_what_is_finished() {
+fn interrupted_searches_keep_finished_runs() {
     let room = room("tune-ctrl-c");
     let line = "tune star.toml --vary scale=0.5,2 --budget 30 --size 0.1 --jobs 1 --out out";
     let first = room.path().join("out/runs/formula-s1");
@@ -111,7 +111,7 @@ fn a_search_that_is_stopped_keeps_what_is_finished() {
 }
 
 #[test]
-fn a_scenario_is_tuned_too() {
+fn scenarios_can_be_tuned() {
     let room = Room::new("tune-scenario");
     let plain = TINY.split("[sweep]").next().unwrap();
     room.write(
@@ -146,7 +146,7 @@ fn a_scenario_is_tuned_too() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_named_with_what_can() {
+fn keys_that_cannot_be_varied_are_refused_with_alternatives() {
     let room = room("tune-bad");
     for (options, why, hint) in [
         ("--within p99<1us", "no such metric", "metrics: p99-small"),

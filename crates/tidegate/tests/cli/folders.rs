@@ -8,7 +8,7 @@ use crate::evidence::STAR;
 use crate::program::{Room, Said, TINY};
 
 #[test]
-fn a_folder_that_exists_is_not_written_to() {
+fn existing_folders_are_not_overwritten() {
     let room = Room::with_tiny("exists");
     fs::create_dir(room.path().join("out")).unwrap();
     room.write("out/precious.txt", "kept");
@@ -20,7 +20,7 @@ fn a_folder_that_exists_is_not_written_to() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_keeps_nothing() {
+fn unwritable_folders_leave_nothing_behind() {
     let room = Room::with_tiny("unmade");
     // A link to nowhere: nothing is there, and nothing can be made there.
     std::os::unix::fs::symlink("nowhere/below", room.path().join("link")).unwrap();
@@ -31,7 +31,7 @@ fn a_folder_that_cannot_be_made_keeps_nothing() {
 }
 
 #[test]
-fn a_folder_that_another_program_fills_is_left_alone() {
+fn folders_of_a_running_program_are_locked() {
     let room = Room::with_tiny("claimed");
     room.write("star.toml", STAR);
     room.run("run tiny.toml --out out --quiet").ended(0);
@@ -51,7 +51,7 @@ fn a_folder_that_another_program_fills_is_left_alone() {
 }
 
 #[test]
-fn a_folder_of_another_scenario_is_not_resumed() {
+fn folders_of_other_scenarios_are_not_resumed() {
     let room = Room::with_tiny("other");
     room.run("run tiny.toml --out out --quiet").ended(0);
     room.run("run tiny.toml --out out --resume --seed 5").is("folder-of-another");
@@ -60,7 +60,7 @@ fn a_folder_of_another_scenario_is_not_resumed() {
 }
 
 #[test]
-fn a_half_written_folder_is_made_whole() {
+fn resume_completes_a_folder() {
     let room = Room::with_tiny("half");
     room.run("run tiny.toml --out out --quiet").ended(0);
     let whole = room.results("out");
@@ -71,13 +71,13 @@ fn a_half_written_folder_is_made_whole() {
     fs::write(&flows, &bytes[..bytes.len() / 2]).unwrap();
     let report = room.run("report out --quiet");
     report.ended(0);
-    report.reports("warning: 2 runs");
+    report.reports("warning: no results for 2 runs");
     room.run("run tiny.toml --out out --resume --quiet").ended(0);
     assert!(room.results("out") == whole, "the resumed folder differs");
 }
 
 #[test]
-fn a_folder_without_results_is_distinguished() {
+fn folders_without_results_are_reported() {
     let room = Room::new("empty");
     fs::create_dir(room.path().join("out")).unwrap();
     room.run("report out").is("no-results");
@@ -100,7 +100,7 @@ fn folders_are_compared() {
 }
 
 #[test]
-fn folders_of_different_scenarios_have_both_titles_and_their_own_numbers_of_runs() {
+fn comparisons_of_scenarios_show_both_titles_and_run_counts() {
     let room = Room::with_tiny("compare-titles");
     let other = TINY.replace("Two schemes on a star", "Something else");
     room.write("other.toml", &other.replace("\"tiny\"", "\"other\""));
@@ -111,14 +111,14 @@ fn folders_of_different_scenarios_have_both_titles_and_their_own_numbers_of_runs
     let mut lines = said.stdout.lines();
     assert_eq!(lines.next(), Some("Two schemes on a star · Something else"));
     let legend = lines.next().unwrap();
-    assert!(legend.starts_with("2 to 3 runs of each;"), "{legend}");
+    assert!(legend.starts_with("2 to 3 runs per point;"), "{legend}");
 }
 
 #[test]
-fn a_report_elsewhere_only_reads_its_folder() {
+fn reports_elsewhere_leave_the_folder_unchanged() {
     let room = Room::with_tiny("read-only");
     room.run("run tiny.toml --out out --quiet").ended(0);
-    // Something that nobody can replace, not even root.
+    // A folder, which not even root can replace by a file.
     let summary = room.path().join("out/summary.json");
     fs::remove_file(&summary).unwrap();
     fs::create_dir_all(summary.join("in-the-way")).unwrap();
@@ -131,7 +131,7 @@ fn a_report_elsewhere_only_reads_its_folder() {
     let said = room.run("report out --quiet");
     said.ended(2);
     said.reports("cannot write out/summary.json");
-    said.reports("hint: `--out FILE` writes the page elsewhere");
+    said.reports("hint: write the page elsewhere with `--out FILE`");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn figures_are_written_on_request() {
 }
 
 #[test]
-fn a_traced_flow_is_drawn_and_changes_no_result() {
+fn traces_are_drawn_and_change_no_result() {
     let room = Room::with_tiny("traced");
     room.run("run tiny.toml --out plain --quiet").ended(0);
     room.run("run tiny.toml --out traced --quiet --trace 0").ended(0);
@@ -177,14 +177,14 @@ fn a_traced_flow_is_drawn_and_changes_no_result() {
     }
     let page = fs::read_to_string(room.path().join("traced/report.html")).unwrap();
     assert!(page.contains("Time and sequence"));
-    // What was written is read again.
+    // The report can be written again from the folder.
     room.run("report traced --quiet").ended(0);
     let again = fs::read_to_string(room.path().join("traced/report.html")).unwrap();
     assert_eq!(page, again);
 }
 
 #[test]
-fn a_disk_that_fills_up_keeps_what_is_finished() {
+fn a_full_disk_keeps_finished_runs() {
     let room = Room::new("disk");
     // The second point has far more flows than the files may have bytes.
     let grows = TINY.replace(
@@ -204,14 +204,14 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
     said.ended(2);
     said.reports("error: cannot write out/runs/");
     said.reports("hint: finished runs are kept");
-    // With room again, only what is missing is run.
+    // With free space, only missing runs are run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);
     resumed.reports("3 runs, results in out");
 }
 
 #[test]
-fn a_run_that_stalls_is_reported_and_the_rest_go_on() {
+fn stalled_runs_are_reported_and_others_continue() {
     let room = Room::new("stalls");
     let marking =
         "\"switch.marking\" = [{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }]";
@@ -237,7 +237,7 @@ fn a_run_that_stalls_is_reported_and_the_rest_go_on() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
+fn ctrl_c_keeps_finished_runs_and_resume_completes_the_folder() {
     let room = Room::new("ctrl-c");
     let longer = TINY.replace("runs = 2", "runs = 10").replace("flows = 100", "flows = 400");
     room.write("tiny.toml", &longer);
@@ -247,7 +247,7 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     let said = room.interrupted(line, || second.exists());
     said.ended(1);
     said.reports("stopping; finished runs are kept");
-    said.reports(" of 20 runs are finished and kept in out");
+    said.reports(" of 20 runs finished and kept in out");
     // Both schemes are compared already, on the screen and on the page.
     for scheme in ["tcn", "none"] {
         assert!(said.stdout.contains(scheme), "{}", said.stdout);
@@ -264,7 +264,7 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
 }
 
 #[test]
-fn the_number_of_jobs_changes_no_byte_of_the_folder() {
+fn results_do_not_depend_on_the_number_of_jobs() {
     let room = Room::with_tiny("jobs");
     room.run("run tiny.toml --out one --jobs 1 --quiet").ended(0);
     room.run("run tiny.toml --out four --jobs 4 --quiet").ended(0);
@@ -272,7 +272,7 @@ fn the_number_of_jobs_changes_no_byte_of_the_folder() {
 }
 
 #[test]
-fn a_command_in_the_results_repeats_its_run_alone() {
+fn commands_in_results_repeat_single_runs() {
     let room = Room::with_tiny("repeat");
     room.run("run tiny.toml --out all --quiet").ended(0);
     let text = fs::read_to_string(room.path().join("all/runs/none-s2/run.json")).unwrap();
@@ -295,7 +295,7 @@ fn a_command_in_the_results_repeats_its_run_alone() {
 }
 
 #[test]
-fn shards_are_joined_to_the_bytes_of_a_whole_run() {
+fn merged_shards_equal_an_undivided_run() {
     let room = Room::with_tiny("shards");
     room.run("run tiny.toml --out whole --quiet").ended(0);
     for number in 1..=3 {
@@ -309,7 +309,7 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
     assert!(!room.path().join("bad").exists());
     room.run("merge part1 part2 part3 --out joined").ended(0);
     assert!(room.results("joined") == room.results("whole"), "the joined folder differs");
-    // Run twice, and with what was learnt: the same runs in other slices.
+    // Run twice, and with learnt costs: the same runs in other slices.
     room.run("run tiny.toml --shard 1/3 --out part1 --resume").ended(0);
     for number in 1..=2 {
         room.run(&format!(
@@ -322,7 +322,7 @@ fn shards_are_joined_to_the_bytes_of_a_whole_run() {
 }
 
 #[test]
-fn what_cannot_be_joined_is_named() {
+fn merge_names_conflicts() {
     let room = Room::with_tiny("shards-wrong");
     room.run("run tiny.toml --shard 5/4").reports("no shard 5 of 4");
     room.run("run tiny.toml --out one --quiet").ended(0);
@@ -342,7 +342,7 @@ fn what_cannot_be_joined_is_named() {
 }
 
 #[test]
-fn a_damaged_duplicate_is_named_wherever_it_stands_and_leaves_no_folder() {
+fn merge_refuses_damaged_duplicates_and_leaves_no_folder() {
     let room = Room::with_tiny("shards-damaged");
     room.run("run tiny.toml --out good --quiet").ended(0);
     room.run("run tiny.toml --out bad --quiet").ended(0);
@@ -365,7 +365,7 @@ fn a_damaged_duplicate_is_named_wherever_it_stands_and_leaves_no_folder() {
 }
 
 #[test]
-fn a_merge_that_cannot_be_written_leaves_nothing_in_the_way() {
+fn failed_merges_leave_nothing_behind() {
     let room = Room::with_tiny("shards-unwritten");
     room.run("run tiny.toml --out part --quiet").ended(0);
     room.write("file", "");

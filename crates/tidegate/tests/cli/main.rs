@@ -1,4 +1,4 @@
-//! The program as a whole: what it prints, where, and how it ends.
+//! The program as a whole: its output and its exit codes.
 //!
 //! What is expected stands in `snapshots/`; `TIDEGATE_BLESS=1 cargo test -p tidegate` writes it
 //! anew, to be read before it is kept.

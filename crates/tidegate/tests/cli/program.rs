@@ -1,4 +1,4 @@
-//! Runs the program and compares what it says.
+//! Runs the program and compares its output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn without_progress(stderr: &str) -> String {
     lines.filter(|line| !line.starts_with("progress: ")).collect()
 }
 
-/// What the program said, and how it ended.
+/// Output and exit code of the program.
 pub(crate) struct Said {
     line: String,
     pub(crate) stdout: String,
@@ -137,7 +137,7 @@ impl Said {
         assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
     }
 
-    /// That `text` is among what it said on standard error.
+    /// Checks that standard error contains `text`.
     #[track_caller]
     pub(crate) fn reports(&self, text: &str) {
         assert!(self.stderr.contains(text), "{}", self.stderr);

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::program::{Room, TINY};
 
-/// What is claimed about the tiny scenario.
+/// Claims about the tiny scenario.
 const FIGURE: &str = r#"
 [figure]
 id = "tiny-f1"
@@ -51,7 +51,7 @@ fn parsed(text: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_figure_of_ones_own_is_run_judged_and_drawn() {
+fn own_figures_are_run_judged_and_drawn() {
     let room = room("reproduce");
     let said =
         room.run("reproduce figure.toml --quick --out out --json --quiet --write-docs claims.md");
@@ -75,7 +75,7 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
     assert!(page.contains("## tiny-f1") && page.contains("| a flow takes an hour |"), "{page}");
     assert!(room.path().join("out/tiny-f1/report.html").is_file());
 
-    // What is there can be judged without running anything.
+    // Results can be judged without running anything.
     let again = room.run("reproduce figure.toml --from out --json --quiet");
     again.ended(0);
     let again = parsed(&again.stdout);
@@ -86,7 +86,7 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
 }
 
 #[test]
-fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
+fn figures_with_missing_runs_are_not_called_complete() {
     let room = room("reproduce-unfinished");
     room.run("reproduce figure.toml --out out --quiet").ended(0);
     for seed in [1, 2] {
@@ -110,7 +110,7 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
     said.reports("no results for 2 runs of out/tiny-f1");
 }
 
-/// What is changed in the tiny figure, and what is quoted of that.
+/// Trial of the tiny figure, and a finding that quotes it.
 const TRIAL: &str = r#"
 [[figure.trial]]
 name = "more-load"
@@ -120,7 +120,7 @@ claims = ["small"]
 "#;
 
 #[test]
-fn a_trial_is_run_beside_the_figure_and_quoted_from_its_results() {
+fn trials_run_with_the_figure_and_findings_quote_them() {
     let room = Room::new("reproduce-trial");
     let finding = "findings = [\"with more load it is {small@more-load} instead of {small}\"]\n";
     let text = format!("{TINY}{FIGURE}{TRIAL}");
@@ -145,7 +145,7 @@ fn a_trial_is_run_beside_the_figure_and_quoted_from_its_results() {
     again.ended(0);
     let again = &parsed(&again.stdout)["figures"][0]["claims"][0];
     assert!((value(again) - value(&varied["after"])).abs() < 1e-12);
-    // And so does judging what is there.
+    // Judging existing results gives the same.
     let from = room.run("reproduce figure.toml --from out --json --quiet");
     from.ended(0);
     assert_eq!(&parsed(&from.stdout)["figures"][0]["varied"], &figure["varied"]);
@@ -184,7 +184,7 @@ fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
 }
 
 #[test]
-fn results_of_which_no_run_is_finished_are_judged_as_not_finished() {
+fn claims_without_finished_runs_are_not_finished() {
     let room = room("reproduce-nothing");
     room.run("reproduce figure.toml --quick --out out --quiet").ended(0);
     for run in ["none-s1", "tcn-s1"] {
@@ -196,7 +196,7 @@ fn results_of_which_no_run_is_finished_are_judged_as_not_finished() {
 }
 
 #[test]
-fn figures_are_listed_as_json_too() {
+fn figures_are_listed_as_json() {
     let said = Room::new("figures-json").run("reproduce --json");
     said.ended(0);
     let printed = parsed(&said.stdout);
@@ -206,7 +206,7 @@ fn figures_are_listed_as_json_too() {
 }
 
 #[test]
-fn an_unknown_figure_is_answered_with_the_nearest_ones() {
+fn unknown_figures_are_refused_with_similar_names() {
     let room = Room::new("unknown-figure");
     let said = room.run("reproduce tcn-f1O");
     said.ended(2);
@@ -214,11 +214,11 @@ fn an_unknown_figure_is_answered_with_the_nearest_ones() {
     said.reports("did you mean tcn-f1");
     let said = room.run("reproduce --paper tnc");
     said.ended(2);
-    said.reports("hint: there are bcc");
+    said.reports("hint: the papers are bcc");
 }
 
 #[test]
-fn a_missing_folder_is_named() {
+fn missing_folders_are_named() {
     let room = room("missing-folder");
     let said = room.run("reproduce figure.toml --from nowhere");
     said.ended(2);
@@ -249,11 +249,11 @@ fn a_wrong_key_of_a_claim_is_reported_with_its_line() {
 }
 
 #[test]
-fn a_file_without_a_figure_claims_nothing() {
+fn files_without_a_figure_are_refused() {
     let room = Room::with_tiny("no-figure");
     let said = room.run("reproduce tiny.toml");
     said.ended(2);
-    said.reports("has no [figure]");
+    said.reports("has no table [figure]");
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn figures_are_listed_and_run_by_name() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_reproduction_goes_on_where_it_stopped() {
+fn interrupted_reproductions_resume() {
     let room = Room::new("reproduce-interrupted");
     // The second point takes far longer than the first.
     let slow = format!("{TINY}{FIGURE}").replace(
@@ -306,7 +306,7 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn shards_of_a_reproduction_are_joined_and_judged() {
+fn merged_shards_of_a_reproduction_are_judged() {
     let room = Room::new("reproduce-shards");
     let asked = "reproduce tcn-f2 bcc-t1 --quick";
     room.run(&format!("{asked} --out whole --quiet")).ended(0);
@@ -322,7 +322,7 @@ fn shards_of_a_reproduction_are_joined_and_judged() {
 }
 
 #[test]
-fn shards_with_settings_changed_are_joined_too() {
+fn shards_with_overrides_can_be_merged() {
     let room = Room::new("reproduce-shards-set");
     room.write("figure.toml", &format!("{TINY}{FIGURE}{TRIAL}"));
     let asked = "reproduce figure.toml --quick --set traffic.0.load=0.7 --quiet";
@@ -335,7 +335,7 @@ fn shards_with_settings_changed_are_joined_too() {
     said.ended(0);
     let claims = |said: &str| parsed(said)["figures"][0]["claims"].clone();
     assert_eq!(claims(&said.stdout), claims(&whole.stdout));
-    assert!(!said.stderr.contains("other settings"), "{}", said.stderr);
+    assert!(!said.stderr.contains("different settings"), "{}", said.stderr);
     // Other settings are another question.
     let other = asked.replace("0.7", "0.6");
     room.run(&format!("{other} --shard 2/2 --out other")).ended(0);
@@ -345,15 +345,15 @@ fn shards_with_settings_changed_are_joined_too() {
 }
 
 #[test]
-fn results_of_other_settings_are_not_taken_for_those_of_the_file() {
+fn results_with_other_settings_are_reported() {
     let room = Room::new("reproduce-edited");
     let text = format!("{TINY}{FIGURE}{TRIAL}");
     room.write("figure.toml", &text);
     room.run("reproduce figure.toml --quick --out out --quiet").ended(0);
     let from = "reproduce figure.toml --from out --quiet --write-docs claims.md";
     let page = || fs::read_to_string(room.path().join("claims.md")).unwrap();
-    let warned = "results of other settings than figure.toml has now";
-    // What is claimed and what it is called are no settings.
+    let warned = "have different settings than figure.toml has now";
+    // Claims and titles are not settings.
     room.write("figure.toml", &text.replace("an hour", "two hours"));
     let said = room.run(from);
     said.ended(0);

@@ -39,7 +39,7 @@ fn list_shows_everything_in_80_columns_or_so() {
 }
 
 #[test]
-fn explain_teaches() {
+fn explain_describes_names() {
     let room = Room::new("explain");
     room.run("explain tcn").is("explain-tcn");
     room.run("explain dwrr").is("explain-dwrr");
@@ -62,14 +62,14 @@ fn every_name_can_be_explained_and_every_example_is_toml() {
 }
 
 #[test]
-fn explain_guesses_what_was_meant() {
+fn explain_suggests_similar_names() {
     let room = Room::new("unknown");
     room.run("explain ecnsharp").is("explain-unknown");
     room.run("explain qwertyuiop").is("explain-nothing-near");
 }
 
 #[test]
-fn a_run_prints_a_table_a_plot_and_where_the_report_is() {
+fn run_prints_a_table_a_plot_and_the_report_path() {
     let room = Room::with_tiny("run");
     room.run("run tiny.toml --jobs 2").is("run-tiny");
     assert!(room.path().join("tidegate-results/tiny/report.html").is_file());
@@ -80,7 +80,7 @@ fn a_run_prints_a_table_a_plot_and_where_the_report_is() {
 }
 
 #[test]
-fn words_that_people_type_find_what_is_meant() {
+fn explain_knows_synonyms() {
     let room = Room::new("words");
     for (words, title, has) in [
         ("ecn#", "ecn-sharp · scheme", "pst_target"),
@@ -142,7 +142,7 @@ fn wide_letters_do_not_shift_rows() {
 }
 
 #[test]
-fn json_is_one_value_on_stdout_with_nothing_beside_it() {
+fn json_output_is_a_single_value_on_stdout() {
     let room = Room::with_tiny("json");
     let said = room.run("run tiny.toml --json --quiet --out out --baseline tcn");
     said.ended(0);
@@ -158,7 +158,7 @@ fn json_is_one_value_on_stdout_with_nothing_beside_it() {
 }
 
 #[test]
-fn a_scenario_names_what_its_points_are_compared_with() {
+fn scenarios_can_name_their_baseline() {
     let room = Room::with_tiny("baseline-of-scenario");
     let json = |command: &str| {
         let said = room.run(command);
@@ -174,7 +174,7 @@ fn a_scenario_names_what_its_points_are_compared_with() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_those_who_ask() {
+fn colors_are_for_terminals_or_on_request() {
     let room = Room::new("colour");
     let is_coloured = |said: &Said| said.stdout.contains('\u{1b}');
     assert!(!is_coloured(&room.run("explain tcn")));
@@ -182,7 +182,7 @@ fn colour_is_for_terminals_and_those_who_ask() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let room = Room::new("pipe");
     let mut child =
         room.command(&["list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -195,7 +195,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn what_is_generated_names_all_commands() {
+fn generated_files_name_all_commands() {
     let room = Room::new("generated");
     for shell in ["bash", "zsh", "fish"] {
         let script = room.run(&format!("completions {shell}"));

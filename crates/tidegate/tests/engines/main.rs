@@ -1,10 +1,10 @@
-//! Engines as a user meets them: a real Slurm and a real Ray, on this machine.
+//! Engines as users have them: a real Slurm and a real Ray, on this machine.
 //!
-//! Slurm needs root and the packages slurm-wlm and munge of Debian; a cluster of one node is
-//! started for the tests, with a key, ports and folders of its own. Ray needs a Python that has it,
-//! which the variable `TIDEGATE_RAY_PYTHON` names: it is large and slow to start. What cannot run
-//! is reported as skipped, by name. A cluster mostly waits, so that all of them take four minutes:
-//! but for the first, they run if `TIDEGATE_TEST_ENGINES` is set.
+//! Slurm needs root and the packages slurm-wlm and munge of Debian. The tests start a cluster of
+//! one node with its own key, ports and folders. Ray needs a Python that has it, which the variable
+//! `TIDEGATE_RAY_PYTHON` names: it is large and slow to start. Tests that cannot run are reported
+//! as skipped, by name. Clusters mostly wait, so all tests together take four minutes: all but the
+//! first run only if `TIDEGATE_TEST_ENGINES` is set.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(
@@ -57,7 +57,7 @@ fn scenario(runs: u32) -> String {
     TINY.replace("runs = 2\n", &runs).replace(", { kind = \"none\" }", "")
 }
 
-/// Starts the program, and takes what it says.
+/// Starts the program and captures its output.
 fn start(command: &mut Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

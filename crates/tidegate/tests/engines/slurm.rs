@@ -39,7 +39,7 @@ impl Cluster {
         for folder in ["state", "spool"] {
             fs::create_dir_all(home.join(folder)).unwrap();
         }
-        // Its path is longer than that of a socket may be.
+        // The folder's path is too long for a socket.
         let socket = std::env::temp_dir().join(format!("tidegate-munge-{}", std::process::id()));
         let key = home.join("key");
         let random = File::open("/dev/urandom").unwrap();
@@ -113,7 +113,7 @@ impl Cluster {
         self.daemons.push(daemon.unwrap());
     }
 
-    /// What a program of Slurm says.
+    /// Output of a program of Slurm.
     fn run(&self, name: &str, words: &[&str]) -> String {
         let mut command = Command::new(name);
         let output = command.args(words).env("SLURM_CONF", &self.configuration);
@@ -145,7 +145,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Two ports that nobody has.
+/// Two free ports.
 fn ports() -> [u16; 2] {
     let listeners = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
@@ -166,8 +166,7 @@ pub(crate) fn an_array_of_60_survives_its_workers_and_its_submitter() {
     assert!(jobs.contains("mine"), "options are passed on: {jobs}");
     submitter.kill().unwrap();
     submitter.wait().unwrap();
-    // A worker dies in the middle of its run while nobody looks, and another one when somebody
-    // does.
+    // A worker dies in the middle of its run before the second attach, and another one during it.
     wait_for("a worker of shard 5", || kill_worker("5/60"));
     let attached = start(&mut cluster.tidegate(&room, "attach filled"));
     wait_for("a worker of shard 30", || kill_worker("30/60"));
@@ -221,7 +220,7 @@ pub(crate) fn a_search_goes_round_by_round() {
     wait_for("the first round", || first.is_file());
     submitter.kill().unwrap();
     submitter.wait().unwrap();
-    // Whoever goes on submits the other rounds, and may be followed in turn.
+    // The attached process submits the other rounds, and can be followed in turn.
     let mut attached = start(&mut cluster.tidegate(&room, "attach filled"));
     let second = room.path().join("filled.engine/round-2/status/1.json");
     wait_for("the second round", || second.is_file());
@@ -270,7 +269,7 @@ pub(crate) fn a_disk_that_is_full_or_read_only_is_named() {
     said.ended(2);
     said.reports("No space left on device");
     said.reports("tidegate attach ");
-    // With room, what is missing is submitted again.
+    // With free space, missing tasks are resubmitted.
     disk.change("size=100m");
     cluster.said(&room, "attach disk/filled").ended(0);
     room.run("run study.toml --out local --quiet").ended(0);

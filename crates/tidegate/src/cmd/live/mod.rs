@@ -17,6 +17,7 @@ use tidegate_units::PortId;
 
 use crate::args::live::LiveRun;
 use crate::output::{Error, ExitStatus, Output};
+use crate::process::stays_root;
 
 use background::{Logger, Reader, Source};
 pub(crate) use bench::bench;
@@ -117,13 +118,6 @@ fn confine_to(
         ));
     }
     Ok(())
-}
-
-/// Warning: a switch started by root could not change its user.
-pub(super) fn stays_root(why: &tidegate_live::Error) -> String {
-    let why = why.to_string();
-    let why = why.lines().next().unwrap_or_default();
-    format!("the switch stays root, without capabilities: {why}")
 }
 
 /// Warns once per port about frames without checksums.

@@ -1,50 +1,60 @@
-//! Runs all figures that are asked for: the runs of all of them and of their trials share one
-//! queue.
+//! Runs figures: the runs of all figures and their trials share one queue.
 
-use std::fmt::Write;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use tidegate_report::Folder;
 use tidegate_reproduce::{Entry, Version};
-use tidegate_scenario::{Experiment, Scenario};
-use tidegate_study::sweep::{self, Failure, Queue, Sweep};
+use tidegate_scenario::Scenario;
+use tidegate_study::compare::{PAGE, stalled};
+use tidegate_study::cost::{self, Plan};
+use tidegate_study::lock::{FolderLock, Writers};
+use tidegate_study::study::{Opening, Options, run_all as run_studies};
+use tidegate_study::sweep::{self, Failure};
+use tidegate_study::text::count;
+use tidegate_study::{OpenStudy, Study, outline};
 
-use super::super::engine::{self, Target, Work};
-use super::super::report::{self, Comparison};
-use super::super::run::folder_lock::{FolderLock, Others};
-use super::super::run::{self, Job, place};
-use super::super::{merge, outline, share};
-use super::done::Done;
-use super::judging::{self, Note, Results, TRIALS};
-use super::{Asked, entry, write_asked};
 use crate::args::Reproduce;
 use crate::args::engine::EngineName;
-use crate::args::testbed::On;
+use crate::engine::{self, Target, Work};
+use crate::interrupt::{self, INTERRUPT, is_interrupted};
+use crate::outline::note;
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::{Bars, ProgressBoard};
+use crate::reproduction::done::Done;
+use crate::reproduction::judging::{self, Note, Results, TRIALS, command};
+use crate::reproduction::{Asked, entry};
+use crate::version::BUILD;
+use crate::{place, shards};
 
-/// A figure, and where its results go.
-struct Wanted {
+/// Figure that is planned.
+struct Planned {
     /// Its id, or the path of a file.
     name: String,
     entry: Entry,
     /// The command that makes it.
     command: String,
-    /// Its own runs, and then those of its trials.
-    parts: Vec<Part>,
+    /// Runs of the figure, then of its trials.
+    jobs: Vec<Job>,
 }
 
-/// Runs that have a folder of their own.
-struct Part {
-    job: Job,
-    folder: Folder,
+/// Runs with their folder.
+struct Job {
+    study: Study,
+    folder: PathBuf,
 }
 
-/// What is known of a figure while its runs go on.
+/// Figure whose folders are open.
+struct Wanted {
+    name: String,
+    entry: Entry,
+    command: String,
+    parts: Vec<OpenStudy>,
+}
+
+/// State of a figure while its runs go on.
 struct Open {
-    /// Parts whose runs are not all over.
+    /// Parts with open runs.
     left: usize,
     failed: Vec<String>,
 }
@@ -58,71 +68,77 @@ pub(super) fn run_all(
         Asked { figures: names.to_vec(), quick: arguments.quick, set: arguments.set.clone() };
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
-    let is_new = arguments.share.shard.is_some() || engine::is_taken(&folder);
+    let shard = arguments.share.shard;
+    let is_new = shard.is_some() || engine::is_taken(&folder);
     if arguments.target.resume && !folder.is_dir() && !is_new {
         let folder = folder.display();
         return Err(Error::new(format!(
             "nothing to resume: {folder} does not exist\nhint: leave out --resume"
         )));
     }
-    let mut done = Done::new(&folder, env!("TIDEGATE_REVISION"));
+    let mut done = Done::new(&folder, BUILD.revision);
     // All files are read before the first is run: a mistake in the last one is reported at once.
-    let planned = names.iter().map(|name| plan(name, version, arguments, &done, output));
+    let planned = names.iter().map(|name| plan(name, version, arguments, &folder, output));
     let mut planned = planned.collect::<Result<Vec<_>, Error>>()?;
-    share_out(&mut planned, &done.folder, arguments)?;
+    if let Some(shard) = shard {
+        let learn = arguments.share.learn.as_deref();
+        let own = cost::share(&plans(&planned, &folder), shard, learn).map_err(Error::new)?;
+        let jobs = planned.iter_mut().flat_map(|figure| &mut figure.jobs);
+        jobs.zip(own).for_each(|(job, own)| job.study.set_shard(own));
+    }
     let is_filled = match arguments.engine.elsewhere() {
         None => false,
         Some(name) => {
-            run::watch(output);
-            if !fill(&planned, names, &done.folder, (arguments, name), output)? {
-                done.verdict = ExitStatus::Bad;
+            interrupt::watch(output);
+            if !fill(&planned, names, &folder, (arguments, name), output)? {
+                done.status = ExitStatus::Bad;
                 done.is_elsewhere = true;
                 return Ok(done);
             }
             true
         }
     };
-    let others = Others::of(&arguments.share);
-    let claim = FolderLock::take(&done.folder, others)?;
-    let wanted = planned.into_iter().zip(names).map(|((entry, command, jobs), name)| {
-        // A shard has no folder for figures of which it runs nothing: there may be a thousand
+    let writers = if shard.is_some() { Writers::Shards } else { Writers::One };
+    let lock = FolderLock::take(&folder, writers).map_err(Error::new)?;
+    let wanted = planned.into_iter().map(|Planned { name, entry, command, jobs }| {
+        // A shard has no folders for figures of which it runs nothing: there may be a thousand
         // shards.
-        let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
+        let parts = jobs.into_iter().filter(|job| !job.study.runs().is_empty());
         let parts = parts.map(|job| open(job, &entry, version, arguments));
         let parts = parts.collect::<Result<Vec<_>, Error>>()?;
-        Ok(Wanted { name: name.clone(), entry, command, parts })
+        Ok(Wanted { name, entry, command, parts })
     });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
-    write_asked(&done.folder, &asked)?;
-    let _claim = claim.or_taken(&done.folder, others)?;
+    asked.write(&folder)?;
+    let _lock = lock.or_take(&folder, writers).map_err(Error::new)?;
     if is_filled {
-        engine::clean(&done.folder, output);
+        engine::clean(&folder, output);
     } else {
-        run::watch(output);
+        interrupt::watch(output);
     }
     let mut done = execute(&wanted, version, arguments, done, output)?;
     if done.is_interrupted {
-        done.verdict = ExitStatus::Bad;
+        done.status = ExitStatus::Bad;
         output.warn(&format!(
             "interrupted: finished runs are kept in {}\nhint: resume with the same command and \
              `--out {0} --resume`",
-            done.folder.display()
+            folder.display()
         ));
     }
     Ok(done)
 }
 
-/// The runs of all figures, with the places of their folders.
-fn plans<'a>(planned: &'a [Planned], root: &Path) -> Vec<(&'a Path, &'a [Experiment])> {
-    let jobs = planned.iter().flat_map(|(_, _, jobs)| jobs);
+/// Runs of all figures, with the paths of their folders below the whole.
+fn plans<'a>(planned: &'a [Planned], root: &Path) -> Vec<Plan<'a>> {
+    let jobs = planned.iter().flat_map(|figure| &figure.jobs);
     jobs.map(|job| {
-        let place = job.path.strip_prefix(root).unwrap_or(&job.path);
-        (place, job.plan.as_slice())
+        let place = job.folder.strip_prefix(root).unwrap_or(&job.folder);
+        (place, job.study.plan.as_slice())
     })
     .collect()
 }
 
-/// Has an engine run all of it, and whether all results are in the folder.
+/// Fills the folder by an engine. Returns whether all results are there.
 fn fill(
     planned: &[Planned],
     names: &[String],
@@ -130,110 +146,80 @@ fn fill(
     (arguments, name): (&Reproduce, EngineName),
     output: Output,
 ) -> Result<bool, Error> {
-    if !engine::is_taken(folder) && folder.exists() {
-        return Err(run::occupied(folder));
-    }
+    engine::check_free(folder)?;
     let mut task = vec!["reproduce".to_owned()];
     task.extend(names.iter().cloned());
     if arguments.quick {
         task.push("--quick".to_owned());
     }
-    run::add_options(&mut task, "--set", &arguments.set);
-    run::add_learn(&mut task, &arguments.share)?;
+    engine::add_options(&mut task, "--set", &arguments.set);
+    engine::add_learn(&mut task, &arguments.share)?;
+    let seconds = cost::seconds(&plans(planned, folder), arguments.share.learn.as_deref());
     let work = Work {
         name: "reproduction",
         folder,
         part: "all".to_owned(),
         task,
-        seconds: share::seconds(&plans(planned, folder), &arguments.share)?,
+        seconds: seconds.map_err(Error::new)?,
         target: Target::Own,
     };
-    let Some(shards) = engine::run(&work, &arguments.engine, name, output)? else {
+    let Some(parts) = engine::run(&work, &arguments.engine, name, output)? else {
         return Ok(false);
     };
-    merge::join(&shards, folder)?;
+    shards::join(&parts, folder)?;
     Ok(true)
 }
 
-/// Leaves each job with the runs of the shard that is asked for.
-fn share_out(planned: &mut [Planned], root: &Path, arguments: &Reproduce) -> Result<(), Error> {
-    if let Some(own) = share::own(&plans(planned, root), &arguments.share)? {
-        let jobs = planned.iter_mut().flat_map(|(_, _, jobs)| jobs);
-        for (job, own) in jobs.zip(own) {
-            job.share = Some(own);
-        }
-    }
-    Ok(())
-}
-
-/// A figure, the command that makes it, and its runs and those of its trials.
-type Planned = (Entry, String, Vec<Job>);
-
-/// What there is to run for a figure.
+/// Plans the runs of a figure and its trials.
 fn plan(
     name: &str,
     version: Version,
     arguments: &Reproduce,
-    done: &Done,
+    root: &Path,
     output: Output,
 ) -> Result<Planned, Error> {
     let entry = entry(name, version, &arguments.set)?;
     let command = command(name, version, &arguments.set);
-    if entry.figure.is_computed {
-        return Ok((entry, command, Vec::new()));
+    let mut jobs = Vec::new();
+    if !entry.figure.is_computed {
+        note(&entry.scenario, output);
+        let own = root.join(&entry.figure.id);
+        let job = |scenario: &Scenario, folder, command| -> Result<Job, Error> {
+            let mut study = Study::new(name, scenario.clone(), &[]).map_err(Error::new)?;
+            study.command = command;
+            Ok(Job { study, folder })
+        };
+        jobs.push(job(&entry.scenario, own.clone(), command.clone())?);
+        for tried in &entry.trials {
+            let folder = own.join(TRIALS).join(&tried.trial.name);
+            let command = judging::command(name, version, &tried.trial.set);
+            jobs.push(job(&tried.scenario, folder, command)?);
+        }
     }
-    outline::note(&entry.scenario, output);
-    let own = done.folder.join(&entry.figure.id);
-    let job = |scenario: &Scenario, path, command| -> Result<Job, Error> {
-        Ok(Job {
-            file: name.to_owned(),
-            plan: scenario.plan().map_err(Error::new)?,
-            share: None,
-            scenario: scenario.clone(),
-            path,
-            command,
-            on: On::default(),
-        })
-    };
-    let mut jobs = vec![job(&entry.scenario, own.clone(), command.clone())?];
-    for tried in &entry.trials {
-        let path = own.join(TRIALS).join(&tried.trial.name);
-        let command = self::command(name, version, &tried.trial.set);
-        jobs.push(job(&tried.scenario, path, command)?);
-    }
-    Ok((entry, command, jobs))
+    Ok(Planned { name: name.to_owned(), entry, command, jobs })
 }
 
-/// The command that makes a figure with some settings changed.
-pub(super) fn command(name: &str, version: Version, set: &[String]) -> String {
-    let mut command = format!("tidegate reproduce {}", run::quoted(name));
-    if version == Version::Quick {
-        command.push_str(" --quick");
-    }
-    for change in set {
-        _ = write!(command, " --set {}", run::quoted(change));
-    }
-    command
-}
-
-/// Makes the folder of a job, or goes on with it.
-fn open(job: Job, entry: &Entry, version: Version, arguments: &Reproduce) -> Result<Part, Error> {
-    let manifest = run::manifest(&job);
-    // A reproduction that was interrupted may not have come to this folder.
+/// Opens the folder of a job, and notes the figure and version in it.
+fn open(
+    job: Job,
+    entry: &Entry,
+    version: Version,
+    arguments: &Reproduce,
+) -> Result<OpenStudy, Error> {
+    let Job { study, folder } = job;
+    // An interrupted reproduction may not have begun this folder.
     let is_filled = arguments.engine.elsewhere().is_some();
-    let folder = if arguments.share.shard.is_some() && arguments.target.resume {
-        Folder::join(&job.path, &manifest)
-    } else if is_filled || arguments.target.resume && job.path.is_dir() {
-        Folder::resume(&job.path, &manifest)
+    let opening = if arguments.share.shard.is_some() && arguments.target.resume {
+        Opening::Join
     } else {
-        Folder::create(&job.path, &manifest)
+        Opening::resume_if(is_filled || arguments.target.resume && folder.is_dir())
     };
-    let folder = folder.map_err(Error::new)?;
-    Note::new(entry, version).write(&folder)?;
-    Ok(Part { job, folder })
+    let open = study.open_unlocked(&folder, opening, &BUILD).map_err(Error::new)?;
+    Note::new(entry, version).write(open.folder())?;
+    Ok(open)
 }
 
-/// Runs what the folders lack, and judges each figure as soon as its runs are over.
+/// Runs the missing runs, and judges each figure as soon as its runs are over.
 fn execute(
     wanted: &[Wanted],
     version: Version,
@@ -241,47 +227,26 @@ fn execute(
     done: Done,
     output: Output,
 ) -> Result<Done, Error> {
-    let parts = || {
-        let figures = wanted.iter().enumerate();
-        figures.flat_map(|(figure, wanted)| wanted.parts.iter().map(move |part| (figure, part)))
-    };
-    let lacking = |part: &Part| part.job.lacking(&part.folder);
-    let runs = parts().map(|(_, part)| lacking(part)).sum();
-    let jobs = arguments.jobs.or_else(|| std::thread::available_parallelism().ok());
-    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
-    let plans = parts().map(|(_, part)| (part.job.asked(), lacking(part)));
+    let parts = || wanted.iter().flat_map(|figure| &figure.parts);
+    let options = Options { jobs: arguments.jobs, ..Options::new(&INTERRUPT) };
+    let runs = parts().map(OpenStudy::lacking).sum();
+    let jobs: NonZeroUsize = options.jobs();
+    let plans = parts().map(|part| (part.study().runs(), part.lacking()));
     output.say(&format!(
         "{}: {}, results in {}; estimated time {} with {}",
-        run::count(wanted.len(), "figure"),
-        run::count(runs, "run"),
+        count(wanted.len(), "figure"),
+        count(runs, "run"),
         done.folder.display(),
         outline::estimate(plans, jobs),
-        run::count(jobs.get(), "job")
+        count(jobs.get(), "job")
     ));
-    let asked = parts().map(|(_, part)| part.job.asked().len()).sum();
-    let board = ProgressBoard::new(runs, output).told(arguments.share.status.as_deref(), asked);
-    let bars: Vec<Bars<'_>> = parts().map(|(_, part)| Bars::new(&part.folder, &board)).collect();
-    let commands: Vec<_> = parts()
-        .map(|(_, part)| {
-            |experiment: &Experiment| {
-                run::command(&part.job.file, &part.job.on, &experiment.overrides())
-            }
-        })
-        .collect();
-    let sweeps: Vec<Sweep<'_>> = parts()
-        .zip(bars.iter().zip(&commands))
-        .map(|((_, part), (bars, command))| Sweep {
-            experiments: part.job.asked(),
-            folder: &part.folder,
-            jobs,
-            threads: None,
-            command,
-            capture: None,
-            interrupt: &run::INTERRUPT,
-            progress: bars,
-        })
-        .collect();
-    let figures: Vec<usize> = parts().map(|(figure, _)| figure).collect();
+    let asked = parts().map(|part| part.study().runs().len()).sum();
+    let status = arguments.share.status.as_deref();
+    let board = ProgressBoard::new(runs, output).with_status(status, asked);
+    let studies: Vec<_> = parts().map(|part| (part, Bars::new(&board))).collect();
+    let figures = wanted.iter().enumerate();
+    let figures = figures.flat_map(|(number, figure)| figure.parts.iter().map(move |_| number));
+    let figures: Vec<usize> = figures.collect();
     let judging = Judging {
         wanted,
         version,
@@ -297,17 +262,17 @@ fn execute(
             judging.finish(number);
         }
     }
-    let queue = Queue { sweeps: &sweeps, jobs, interrupt: &run::INTERRUPT };
-    queue.run(|number, ended| judging.end_part(figures[number], ended));
-    // A figure that is compared with others is judged when all of them are there.
+    run_studies(&studies, &options, |part, ended| judging.end_part(figures[part], ended));
+    // Figures that are compared with others are judged last.
     for (number, figure) in wanted.iter().enumerate() {
         let is_over =
-            lock(&judging.open[number]).left == 0 && (figure.is_whole() || !run::is_interrupted());
+            lock(&judging.open[number]).left == 0 && (figure.is_whole() || !is_interrupted());
         if judging::compares_figures(&figure.entry) && is_over && !judging.is_shard {
             judging.finish(number);
         }
     }
     let Judging { done, problem, .. } = judging;
+    drop(studies);
     drop(board);
     match problem.into_inner().expect(UNBROKEN) {
         Some(problem) => Err(problem),
@@ -323,17 +288,17 @@ fn execute(
 struct Judging<'a> {
     wanted: &'a [Wanted],
     version: Version,
-    /// Nothing is judged by a part of its runs.
+    /// A shard judges nothing.
     is_shard: bool,
     open: Vec<Mutex<Open>>,
     done: Mutex<Done>,
-    /// The first thing that went wrong.
+    /// The first error.
     problem: Mutex<Option<Error>>,
     board: &'a ProgressBoard,
     output: Output,
 }
 
-const UNBROKEN: &str = "nobody panics while holding it";
+const UNBROKEN: &str = "no thread panics while holding it";
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect(UNBROKEN)
@@ -342,8 +307,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Wanted {
     /// Whether all of its runs are finished.
     fn is_whole(&self) -> bool {
-        let is_whole = |part: &Part| part.job.lacking(&part.folder) == 0;
-        self.parts.iter().all(is_whole)
+        self.parts.iter().all(|part| part.lacking() == 0)
     }
 }
 
@@ -354,7 +318,7 @@ impl Open {
 }
 
 impl Judging<'_> {
-    /// The runs of a part of a figure are over.
+    /// Called when the runs of a part of a figure are over.
     fn end_part(&self, figure: usize, ended: sweep::Done) {
         let left = {
             let mut open = lock(&self.open[figure]);
@@ -371,7 +335,7 @@ impl Judging<'_> {
             lock(&self.done).is_interrupted = true;
         } else if left == 0 && self.is_shard {
             for failed in std::mem::take(&mut lock(&self.open[figure]).failed) {
-                lock(&self.done).verdict = ExitStatus::Bad;
+                lock(&self.done).status = ExitStatus::Bad;
                 self.board.suspend(|| self.output.warn(&failed));
             }
         } else if left == 0 && !judging::compares_figures(&self.wanted[figure].entry) {
@@ -383,7 +347,7 @@ impl Judging<'_> {
         lock(&self.problem).get_or_insert(error);
     }
 
-    /// All runs of a figure are over.
+    /// Judges a figure whose runs are over.
     fn finish(&self, number: usize) {
         let figure = &self.wanted[number];
         let failed = std::mem::take(&mut lock(&self.open[number]).failed);
@@ -396,17 +360,17 @@ impl Judging<'_> {
         let Wanted { name, entry, command, parts } = figure;
         let mut results = Vec::new();
         for part in parts {
-            let comparison = Comparison::of(vec![part.folder.clone()], None)?;
-            comparison.write(&part.job.path.join(report::PAGE), None)?;
+            let comparison = part.compare_in_full(None).map_err(Error::new)?;
+            comparison.write(&part.path().join(PAGE), None).map_err(Error::new)?;
             results.push(Results::of(comparison));
         }
-        let stalled = results.iter().flat_map(|results| run::stalled(&results.records));
-        let stalled = stalled.map(|failed| format!("{}: {}", failed.run, failed.why));
+        let stalled = results.iter().flat_map(|results| stalled(&results.records));
+        let stalled = stalled.map(|(run, why)| format!("{run}: {why}"));
         let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
         let root = lock(&self.done).folder.clone();
-        let made_by = (env!("TIDEGATE_REVISION"), command.as_str());
+        let made_by = (BUILD.revision, command.as_str());
         let measured = judging::measure((name, entry), self.version, made_by, &results, &root)?;
-        let report = (!parts.is_empty()).then(|| format!("{}/{}", entry.figure.id, report::PAGE));
+        let report = (!parts.is_empty()).then(|| format!("{}/{PAGE}", entry.figure.id));
         let own = results.first().map_or(&[][..], |results| &results.records);
         let mut done = lock(&self.done);
         self.board.suspend(|| {
@@ -416,7 +380,7 @@ impl Judging<'_> {
             done.add(entry, measured, own, report, self.output);
         });
         if !failed.is_empty() {
-            done.verdict = ExitStatus::Bad;
+            done.status = ExitStatus::Bad;
         }
         Ok(())
     }

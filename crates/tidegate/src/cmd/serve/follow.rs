@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tidegate_report::folder::Folder;
+use tidegate_study::lock::is_locked;
 
-use super::super::run::folder_lock;
 use super::study::{Shown, Studies};
 
 /// Interval between checks of a folder, and longest silence of a stream.
@@ -135,7 +135,7 @@ impl Follower {
             planned,
             finished: self.complete.len(),
             failed: failed.take(FAILED).collect(),
-            is_written: process.is_running || folder_lock::is_taken(&self.path),
+            is_written: process.is_running || is_locked(&self.path),
             is_whole: self.path.join("summary.json").is_file(),
             process,
             problem: None,

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use tidegate_report::folder::Folder;
 use tidegate_report::page;
 use tidegate_report::plot::{self, Theme};
-
-use super::super::report::Comparison;
+use tidegate_study::Comparison;
 
 /// Most runs for which pages are rendered anew with each finished run.
 pub(super) const RUNS: usize = 2_000;
@@ -82,11 +81,7 @@ pub(super) fn so_far(folders: Vec<Folder>) -> Result<Comparison, String> {
         _ => None,
     };
     // The baseline may not be finished yet.
-    let words = |error| match error {
-        crate::output::Error::Other(text) => text,
-        crate::output::Error::ClosedPipe => "the results cannot be read".to_owned(),
-    };
     Comparison::packed(folders.clone(), baseline.as_deref())
         .or_else(|_| Comparison::packed(folders, None))
-        .map_err(words)
+        .map_err(|error| error.to_string())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use tidegate_plan::dialect::Dialect;
 use tidegate_report::escaped;
 use tidegate_report::folder::Folder;
+use tidegate_study::text::count;
 
 use super::follow::Progress;
 use super::glance::Glance;
@@ -13,7 +14,6 @@ use super::playground;
 use super::shelf::Item;
 use crate::builtin;
 use crate::catalogue;
-use crate::cmd::run::count;
 
 /// Contents of a folder's first page.
 pub(super) struct Watched<'a> {

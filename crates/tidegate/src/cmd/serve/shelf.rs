@@ -8,9 +8,8 @@ use std::sync::Mutex;
 use tidegate_report::folder::Folder;
 use tidegate_reproduce::library;
 
-use super::super::reproduce;
-use super::super::run::place;
 use crate::output::Error;
+use crate::{place, reproduction};
 
 /// A folder of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +31,7 @@ impl Item {
     fn at(path: &Path) -> Option<Self> {
         if path.join("manifest.json").is_file() {
             Some(Self::Results(path.to_owned()))
-        } else if reproduce::is_begun(path) {
+        } else if reproduction::is_begun(path) {
             Some(Self::Reproduction(path.to_owned()))
         } else {
             None

@@ -7,8 +7,8 @@ use tidegate_http::{Answer, Request};
 use tidegate_report::folder::Folder;
 use tidegate_report::page::{STYLE, document};
 use tidegate_reproduce::library;
+use tidegate_study::compare::PAGE;
 
-use super::super::report::PAGE;
 use super::TEXT;
 use super::answer::{self, Policy};
 use super::follow::Follower;
@@ -20,8 +20,8 @@ use super::study::{self, Studies};
 use crate::args::Serve;
 use crate::builtin;
 use crate::catalogue;
-use crate::cmd::{explain, plan};
 use crate::markdown;
+use crate::network;
 use crate::output::Error;
 
 /// Files of a results folder that are served beside its report.
@@ -110,7 +110,7 @@ impl Site {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         for entry in &catalogue::all() {
             let text = texts.entry(entry.name).or_default();
-            text.push_str(&explain::page(entry));
+            text.push_str(&catalogue::page(entry));
         }
         for (name, text) in texts {
             let page = document(name, &markdown::html(&text));
@@ -322,7 +322,7 @@ impl Site {
             }
             "plan/answer" => {
                 let emit = asked["emit"].as_str().filter(|emit| !emit.is_empty());
-                match plan::answered(text, emit, WIDTH) {
+                match network::answered(text, emit, WIDTH) {
                     Ok(answer) => Ok(json!({ "answer": answer })),
                     Err(Error::Other(why)) => Err(why),
                     Err(Error::ClosedPipe) => return None,

@@ -21,12 +21,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
+use tidegate_study::lock::is_locked;
+use tidegate_study::text::{count, quoted};
 
-use super::super::run::{count, folder_lock, quoted};
 use super::playground::{Places, Simulation};
 use super::shelf::plain;
 use crate::args::Serve;
-use crate::{embed, process};
+use crate::process;
 
 /// Time limit of checking a scenario.
 const CHECK: Duration = Duration::from_secs(20);
@@ -235,7 +236,7 @@ impl Studies {
         }
         let mut studies = self.lock();
         let is_own = studies.get(path).is_some_and(|study| study.is_running());
-        if is_own || folder_lock::is_taken(path) {
+        if is_own || is_locked(path) {
             return Err("the study is already running".to_owned());
         }
         refuse_others(&studies)?;
@@ -262,7 +263,7 @@ impl Studies {
                 study.ask_to_stop(Why::Asked);
                 Ok(())
             }
-            _ if folder_lock::is_taken(folder) => {
+            _ if is_locked(folder) => {
                 Err("the study was started elsewhere: stop it there with Ctrl-C".to_owned())
             }
             _ => Err("the study is not running".to_owned()),
@@ -331,7 +332,7 @@ impl Studies {
         if self.is_ending.load(Ordering::Relaxed) {
             return Err("the server is shutting down".to_owned());
         }
-        let mut command = embed::this_program().map_err(cannot)?;
+        let mut command = process::this_program().map_err(cannot)?;
         command.args(words).stdin(input).stdout(Stdio::piped()).stderr(errors);
         // The server passes one Ctrl-C on; a second one would kill the process.
         let child = process::in_own_group(&mut command).spawn().map_err(cannot)?;

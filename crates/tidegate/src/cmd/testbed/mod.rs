@@ -21,13 +21,12 @@ use serde_json::json;
 use tidegate_live::confine::{Confinement, User, confine_as_may_be};
 use tidegate_live::endpoint::{self, Listener};
 use tidegate_live::testbed::{self, Bed, Note, remove_leftovers};
+use tidegate_reproduce::source;
 use tidegate_testbed::{Rig, rig};
 
-use super::live::stays_root;
-use super::source;
 use crate::args::testbed::Up;
-use crate::embed;
 use crate::output::{Error, ExitStatus, Output};
+use crate::process::{stays_root, this_program};
 
 pub(crate) use twin::twin;
 
@@ -161,7 +160,7 @@ fn log_file() -> PathBuf {
 
 /// Starts the process of the switch, which keeps the note locked.
 fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
-    let mut command = embed::this_program()?;
+    let mut command = this_program()?;
     command.args(["testbed", "switch", "--color", "never", &arguments.file]);
     for change in &arguments.set {
         command.args(["--set", change]);

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use tidegate_reproduce::source;
 use tidegate_scenario::Experiment;
 use tidegate_study::sweep;
 use tidegate_testbed::Line;
 
 use crate::args::testbed::Twin;
-use crate::cmd::run::{INTERRUPT, listen};
-use crate::cmd::source;
+use crate::interrupt::{INTERRUPT, listen};
 use crate::output::{Error, ExitStatus, Output, Paint};
 
 /// A point of the scenario, live and simulated.

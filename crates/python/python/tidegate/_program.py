@@ -1,0 +1,75 @@
+"""The program `tidegate`, which the package contains."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+
+def path():
+    """Returns the path of the program; the variable TIDEGATE can name another one."""
+    named = os.environ.get("TIDEGATE")
+    if named:
+        return named
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tidegate")
+    found = own if os.path.exists(own) else shutil.which("tidegate")
+    if found is None:
+        from ._tidegate import Error
+
+        raise Error(
+            "the program tidegate is not in this package\n"
+            "hint: install the wheel, or put the program on the PATH: cargo install --path crates/tidegate"
+        )
+    return found
+
+
+def environment():
+    """Returns the environment of the program, which names this Python for Ray."""
+    return {"TIDEGATE_PYTHON": sys.executable, **os.environ}
+
+
+def call(words, tell):
+    """Runs a command and returns its exit code, its output, and its error or None.
+
+    `tell` gets a list of the lines on standard error as they come. An exception, such as KeyboardInterrupt, stops the
+    command: finished runs are kept.
+    """
+    columns = {"COLUMNS": str(shutil.get_terminal_size().columns), **environment()}
+    lines = []
+    with tempfile.TemporaryFile() as printed, subprocess.Popen(
+        [path(), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=printed,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env=columns,
+        start_new_session=True,  # Ctrl-C at the terminal reaches Python alone, which passes it on once.
+    ) as process:
+        try:
+            for line in process.stderr:
+                lines.append(line.rstrip("\n"))
+                tell(lines[-1:])
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            for _ in process.stderr:
+                pass
+            raise
+        code = process.wait()
+        printed.seek(0)
+        return code, printed.read().decode(), _error(lines) if code == 2 else None
+
+
+def _error(lines):
+    """Returns the error at the end of the lines, without its label."""
+    begins = [number for number, line in enumerate(lines) if line.startswith("error: ")]
+    text = "\n".join(lines[begins[-1] :] if begins else lines)
+    return text.replace("error: ", "", 1)
+
+
+def main():
+    """Becomes the program."""
+    program = path()
+    os.execve(program, [program, *sys.argv[1:]], environment())
