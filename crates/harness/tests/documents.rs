@@ -9,6 +9,11 @@ fn links_lead_to_files_and_headings() {
 }
 
 #[test]
+fn prose_is_below_the_limits() {
+    run("prose", &[]);
+}
+
+#[test]
 fn prose_script_counts_its_own_cases_right() {
     run("prose", &["--self-test"]);
 }

@@ -1,7 +1,7 @@
 //! Studies: the runs of a scenario and their results folder.
 //!
-//! A [`Study`] plans the runs, and may be reduced to a shard. It locks and opens its results folder.
-//! The [`OpenStudy`] then runs the missing runs and compares the results.
+//! A [`Study`] plans the runs, and may be reduced to a shard. It locks and opens its results
+//! folder. The [`OpenStudy`] then runs the missing runs and compares the results.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
