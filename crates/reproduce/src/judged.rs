@@ -34,7 +34,7 @@ pub struct Judged {
     pub revision: String,
     /// Reductions of this version.
     pub cut: Vec<String>,
-    /// Resolved ambiguities, beyond those of the setup.
+    /// Resolved ambiguities of the figure itself, without its setup's.
     pub assumptions: Vec<String>,
     /// Findings about claims that do not hold.
     pub findings: Vec<String>,

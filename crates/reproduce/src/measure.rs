@@ -30,7 +30,7 @@ pub enum Measure {
     Special(Special),
 }
 
-/// Measures beyond those of summaries.
+/// Measures that summaries lack.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
 pub enum Special {

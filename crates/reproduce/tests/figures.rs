@@ -14,7 +14,7 @@ use tidegate_results::Record;
 use tidegate_scenario::{Experiment, Scenario};
 use tidegate_study::sweep::simulate;
 
-/// Nobody asks these runs to stop.
+/// Never set: these runs are not interrupted.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn records(scenario: &Scenario) -> Vec<Record> {
@@ -76,7 +76,7 @@ fn other_papers_point_their_way() {
     assert_direction(|id| !apart.iter().any(|paper| id.starts_with(paper)));
 }
 
-/// What is kept of all figures.
+/// Folder of the kept measurements.
 fn kept() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction")
 }

@@ -1,11 +1,11 @@
-"""Has Ray run the shards of a command of tidegate, each as a task.
+"""Runs the shards of a tidegate command as tasks of Ray.
 
-    python -m tidegate._ray check ADDRESS     is there a Ray, and does it answer?
-    python -m tidegate._ray run JOB           runs the tasks of a file that tidegate wrote
+    python -m tidegate._ray check ADDRESS     check that Ray is reachable
+    python -m tidegate._ray run JOB           run the tasks of a file that tidegate wrote
 
-`tidegate run --engine ray` calls it. The program has this text inside too, so that a Python with Ray is all that it takes. It
-outlives the tidegate that started it. Whoever follows reads its state: the shards that are not over, and a
-number that grows while it lives. Whether a shard is complete is not its business.
+`tidegate run --engine ray` calls it. The program contains this file too, so it only needs a Python with Ray. The driver
+outlives the tidegate that started it. Followers read its state: the shards that have not ended, and a heartbeat that
+counts while it lives. Whether a shard is complete is for its own process to report.
 """
 
 import json
@@ -38,7 +38,7 @@ def execute(command, directory, log):
 
 
 class State:
-    """The shards that are not over, written down every second."""
+    """The shards that have not ended, written every second."""
 
     def __init__(self, path, shards):
         self.path, self.open, self.beat = path, set(shards), 0
@@ -80,7 +80,7 @@ def run(path):
     state = State(job["state"], [task["shard"] for task in tasks])
     try:
         ray = connect(job["address"])
-        # Ray runs a task again whose worker or node is gone.
+        # Ray reruns tasks of lost workers and nodes.
         remote = ray.remote(num_cpus=job["cores"], max_retries=3)(execute)
         open_ = {remote.remote(task["command"], job["directory"], task["log"]): task["shard"] for task in tasks}
         while open_:

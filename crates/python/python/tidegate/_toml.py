@@ -45,7 +45,7 @@ def _key(name, path):
 
 
 def value(item, path):
-    """A value in TOML; `path` is what an error calls it."""
+    """A value in TOML; errors name it `path`."""
     if hasattr(item, "tolist"):  # of NumPy
         item = item.tolist()
     if isinstance(item, bool):

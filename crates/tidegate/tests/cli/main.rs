@@ -1,7 +1,7 @@
 //! The program as a whole: its output and its exit codes.
 //!
-//! What is expected stands in `snapshots/`; `TIDEGATE_BLESS=1 cargo test -p tidegate` writes it
-//! anew, to be read before it is kept.
+//! Expected output is in `snapshots/`. `TIDEGATE_BLESS=1 cargo test -p tidegate` writes it anew;
+//! read the changes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

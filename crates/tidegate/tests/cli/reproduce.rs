@@ -359,7 +359,7 @@ fn results_with_other_settings_are_reported() {
     said.ended(0);
     assert!(!said.stderr.contains(warned), "{}", said.stderr);
     assert!(page().contains("two hours"));
-    // The scenario's settings are, and so are those of a trial.
+    // The scenario's values are settings, and so are a trial's.
     for (written, instead) in [
         ("traffic.0.flows=60", "traffic.0.flows=61"),
         ("\"traffic.0.load=0.8\"", "\"traffic.0.load=0.9\""),

@@ -54,7 +54,7 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// Does something by what its pages send.
+    /// Sends a request of the page.
     fn did(&self, path: &str, body: &serde_json::Value) -> String {
         let (port, body) = (self.port, body.to_string());
         let length = body.len();
@@ -214,7 +214,7 @@ fn nothing_else_is_answered() {
     assert!(head.ends_with("\r\n\r\n") && head.contains("Content-Length: "), "{head}");
 }
 
-/// Results that somebody else has made may have links in them.
+/// Results from elsewhere may contain links.
 #[test]
 fn links_lead_nowhere_else() {
     let room = room("serve-links");
@@ -236,7 +236,7 @@ fn links_lead_nowhere_else() {
     assert_eq!(said.code, Some(2), "{}", said.stdout);
 }
 
-/// What goes on is told its scenario, and nothing is written where a link may be.
+/// A resumed study gets its scenario from the server; nothing is written where a link may be.
 #[test]
 fn going_on_writes_to_nobody_elses_file() {
     let room = room("serve-resume");
@@ -342,14 +342,14 @@ fn every_build_contains_the_playground() {
         }
     }
     assert!(server.got("/playground/report.css").contains("text/css"));
-    // What it answers is what the simulator answers.
+    // Its answer equals the simulator's.
     let lesson = tidegate_web::lessons::LESSONS[6].text;
     let run = serde_json::json!({ "do": "run", "text": lesson, "point": 1 });
     let own = tidegate_web::answer(&run.to_string(), &mut |_| true);
     let answer = server.did("/playground/simulate", &run);
     assert!(answer.contains(&format!("Content-Length: {}\r\n", own.len())), "{answer}");
     assert!(answer.ends_with(&*String::from_utf8_lossy(&own)), "other bytes");
-    // Nor does what it cannot answer end it.
+    // Invalid requests do not end it.
     for (request, words) in [
         (serde_json::json!({ "do": "nothing" }), "no such request"),
         (serde_json::json!({ "do": "run", "text": "a = [", "point": 0 }), "problems"),
@@ -371,7 +371,7 @@ fn every_build_contains_the_playground() {
     assert!(index.contains("crates/web/build"), "{index}");
 }
 
-/// What is started ends with the server, and keeps what is finished.
+/// Started studies end with the server and keep their finished runs.
 #[test]
 fn what_is_started_ends_with_the_server() {
     let room = Room::with_tiny("serve-end");
@@ -404,12 +404,12 @@ fn what_is_started_ends_with_the_server() {
     assert!(server.process.wait().unwrap().success());
     let kept = finished();
     assert!((1..40).contains(&kept), "{kept} runs");
-    // Nobody writes there any more.
+    // No process writes there any more.
     let said = room.run("run tidegate-results/tiny.toml --quiet --set traffic.0.flows=1 --out tidegate-results/tiny --resume");
     assert!(said.stderr.contains("holds results of another study"), "{}", said.stderr);
 }
 
-/// Whoever goes on with a folder throws away what is half-written there, which is not another's.
+/// Resuming a folder discards half-written runs, which must not be another program's.
 #[test]
 fn a_folder_has_one_writer() {
     let room = Room::with_tiny("serve-claim");
