@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::sheet::{Part, Row as Cells, Sheet};
-use tidegate_units::{Rate, Ratio};
+use tidegate_units::Rate;
 
 use crate::current::{Current, CurrentRow, Finding};
-use crate::dialect::{Configuration, Dialect, Scheme, Support};
-use crate::evidence::measured::Change;
+use crate::dialect::{Configuration, Os, Scheme, Support};
 use crate::formula::{headroom, limit, throughput};
 use crate::judge::{Judgement, Severity, judge, range};
-use crate::marking::{Marking, bytes, span, time};
+use crate::marking::{Marking, bytes, real, span, time};
+use crate::measured::Change;
 use crate::network::{Network, Queue, Reservation, Role, Transport};
 use crate::plan::{Plan, Row};
 use crate::printed::{self, Printed};
@@ -39,7 +39,7 @@ pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
 }
 
 /// A configuration as a part of the page.
-pub fn configuration(dialect: Dialect, configuration: &Configuration) -> Part {
+pub fn configuration(dialect: Os, configuration: &Configuration) -> Part {
     let mut lines: Vec<String> = configuration.changes.iter().map(change).collect();
     lines.extend(configuration.notes.iter().cloned());
     Part {
@@ -356,7 +356,7 @@ fn schemes(plan: &Plan<'_>) -> Part {
     }
 }
 
-fn supported(os: Dialect, scheme: Scheme) -> String {
+fn supported(os: Os, scheme: Scheme) -> String {
     match os.support(scheme) {
         Support::Yes(how) => format!("yes: {how}"),
         Support::Some(how) => format!("on some platforms: {how}"),
@@ -366,8 +366,8 @@ fn supported(os: Dialect, scheme: Scheme) -> String {
 
 /// Dialects that have a scheme.
 fn owners(scheme: Scheme) -> String {
-    let has = |os: &Dialect| !matches!(os.support(scheme), Support::No(_));
-    let names: Vec<String> = Dialect::ALL
+    let has = |os: &Os| !matches!(os.support(scheme), Support::No(_));
+    let names: Vec<String> = Os::ALL
         .iter()
         .filter(|os| has(os))
         .map(|os| match os.support(scheme) {
@@ -557,7 +557,7 @@ pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
                 value["port_count"] = row.ports.into();
                 value["verdict"] = row.verdict.clone().into();
                 value["severity"] = row.severity.map(Severity::name).into();
-                value["alpha"] = number(row.alpha).into();
+                value["alpha"] = real(row.alpha).into();
                 value
             })
             .collect();
@@ -585,7 +585,7 @@ pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
             "layers": network.layers,
             "pool_bytes": pool.size.0,
             "pool_ports": pool.ports,
-            "alpha": number(network.switch.alpha),
+            "alpha": real(network.switch.alpha),
             "rtt_mean_ns": network.rtt.mean.as_ns(),
             "rtt_p90_ns": network.rtt.p90.as_ns(),
         },
@@ -599,16 +599,12 @@ pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
     })
 }
 
-fn number(ratio: Ratio) -> f64 {
-    f64::from(ratio.numerator()) / f64::from(ratio.denominator())
-}
-
 fn marked(queue: &Queue, speed: Rate, marking: &Marking, judgement: &Judgement) -> Value {
     let marking = match marking {
         Marking::Length(ramp) => json!({
             "min_bytes": ramp.min.0,
             "max_bytes": ramp.max.0,
-            "probability": number(ramp.probability),
+            "probability": real(ramp.probability),
         }),
         Marking::Off => json!(null),
         Marking::Sojourn(span) => json!({ "sojourn_ns": span.as_ns() }),

@@ -8,7 +8,7 @@ use crate::formula::limit;
 use crate::judge::{self, judge};
 use crate::marking::{Marking, Ramp, bytes, time};
 use crate::network::Network;
-use crate::plan::{Row, rows};
+use crate::row::{Row, rows};
 
 /// Changes of which each alone is enough; none if a threshold works for every queue.
 pub(crate) fn changes(network: &Network, planned: &[Row<'_>]) -> Vec<String> {
@@ -24,11 +24,11 @@ pub(crate) fn changes(network: &Network, planned: &[Row<'_>]) -> Vec<String> {
     if let Some(alpha) = least_alpha(network) {
         changes.push(format!("α of at least {alpha}"));
     }
-    let shared = judge::shared_memory(network);
+    let shared = network.shared_memory();
     if let Some(buffer) = least_buffer(network) {
         let least = bytes(buffer);
         changes.push(if shared.0 == 0 {
-            let room = bytes(judge::headroom_of_pool(network));
+            let room = bytes(network.headroom_of_pool());
             format!("a buffer of at least {least}, as headroom for PFC takes {room}")
         } else {
             format!("a buffer of at least {least}")
@@ -63,7 +63,7 @@ fn works(network: &Network, change: impl FnOnce(&mut Network)) -> bool {
 
 /// Smallest power of two for `α` that is enough.
 fn least_alpha(network: &Network) -> Option<String> {
-    let powers = (-8..=7).map(crate::dialect::alpha_of_exponent);
+    let powers = (-8..=7).map(limit::alpha_of_exponent);
     let mut greater = powers.filter(|&alpha| alpha > network.switch.alpha);
     let enough = greater.find(|&alpha| works(network, |changed| changed.switch.alpha = alpha));
     enough.map(|alpha| alpha.to_string())
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_that_is_printed_is_enough_alone() {
+    fn each_suggested_change_is_enough_alone() {
         let mut tried = 0;
         for network in networks() {
             let changes = Plan::new(&network).changes;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn no_round_trip_is_printed_that_does_not_help() {
+    fn a_shorter_round_trip_is_suggested_only_if_it_helps() {
         let text = "fabric = { host_ports = \"2x100Gbps\" }\n\
                     switch = { buffer = \"100KB\", alpha = \"1/8\" }\nrtt = { base = \"20us\" }\n\
                     transport = \"dcqcn\"\n";

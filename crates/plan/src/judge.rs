@@ -3,11 +3,11 @@
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
-use crate::evidence::measured::{self, Cost};
 use crate::formula::{limit, throughput};
 use crate::marking::{Marking, Ramp, bytes, percent, time};
+use crate::measured::{self, Cost};
 use crate::network::{Network, Queue};
-use crate::plan;
+use crate::threshold;
 
 pub use throughput::Kept;
 
@@ -66,18 +66,6 @@ impl Severity {
     }
 }
 
-/// Memory left to queues after the headroom of lossless classes.
-pub fn shared_memory(network: &Network) -> Bytes {
-    let pool = network.pool();
-    Bytes(pool.size.0.saturating_sub(headroom_of_pool(network).0))
-}
-
-/// Headroom of all lossless classes and ports of a pool.
-pub fn headroom_of_pool(network: &Network) -> Bytes {
-    let all = network.headroom_of_switch().0;
-    Bytes(all.div_ceil(u64::from(network.switch.parts)))
-}
-
 /// Judges `marking` for a queue at ports of this speed.
 pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -> Judgement {
     let ramp = match *marking {
@@ -93,13 +81,13 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
         (_, Some(weight)) if weight > 0 => Some(stretched(longest, weight)),
         _ => None,
     };
-    let buffer = shared_memory(network);
+    let buffer = network.shared_memory();
     let bdp = Bytes(speed.bytes_in(network.rtt.p90));
     let congested = congested(network, queue, ramp.min);
     let burst = Bytes(ramp.max.0.saturating_add(bdp.0));
     let without_loss = limit::queues_before_drops(buffer, network.switch.alpha, burst);
     let kept = kept(network, queue, bdp, ramp.min);
-    let formula = plan::ramp(network, queue, speed);
+    let formula = threshold::ramp(network, queue, speed);
     let cost = formula.and_then(|formula| measured::cost(queue.transport, speed, formula, ramp));
     let ports = network.ports_of(speed);
     let mut judgement = Judgement {
@@ -119,7 +107,7 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
 
 /// Judges an unmarked queue, which grows until packets are dropped.
 fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
-    let buffer = shared_memory(network);
+    let buffer = network.shared_memory();
     let most = limit::of_queue(buffer, network.switch.alpha, 1);
     let delay = wait(speed, most);
     let mut risks = Vec::new();
@@ -145,7 +133,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
 }
 
 fn congested(network: &Network, queue: &Queue, length: Bytes) -> u32 {
-    let buffer = shared_memory(network);
+    let buffer = network.shared_memory();
     congested_with(network, queue, length, buffer, network.switch.alpha)
 }
 
@@ -190,7 +178,7 @@ fn risks(
             format!("pauses come before marks even at one congested port, at α = {alpha}"),
         ),
         0 => {
-            let most = limit::of_queue(shared_memory(network), alpha, 1);
+            let most = limit::of_queue(network.shared_memory(), alpha, 1);
             add(
                 Severity::Broken,
                 format!(
@@ -261,7 +249,7 @@ const fn event(queue: &Queue) -> &'static str {
 
 /// Number of ports that can be congested with marks first if the queue is set to the formula.
 fn first_by_formula(network: &Network, queue: &Queue, speed: Rate) -> u32 {
-    let ramp = plan::ramp(network, queue, speed);
+    let ramp = threshold::ramp(network, queue, speed);
     let congested = ramp.map_or(0, |ramp| congested(network, queue, ramp.min));
     congested.min(network.ports_of(speed))
 }
@@ -377,10 +365,10 @@ mod tests {
     fn lossless_classes_take_their_headroom_from_what_is_shared() {
         let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
         let network = network("1", lossless);
-        let headroom = headroom_of_pool(&network);
+        let headroom = network.headroom_of_pool();
         let one = network.computed_headroom(network.host_ports.speed);
         assert_eq!(headroom.0, 48 * one.0);
-        assert_eq!(shared_memory(&network).0, 9_000_000 - headroom.0);
+        assert_eq!(network.shared_memory().0, 9_000_000 - headroom.0);
     }
 
     #[test]
@@ -392,12 +380,12 @@ mod tests {
         // KB.
         network.switch.reservation.of_ports = [(speed, vec![Bytes(150_000)])].into();
         assert_eq!(network.headroom_of_port(speed), Bytes(150_000));
-        assert_eq!(shared_memory(&network), Bytes(1_800_000));
+        assert_eq!(network.shared_memory(), Bytes(1_800_000));
         let step = Ramp::step(Bytes(50_000));
         assert_eq!(judged(&network, step).congested, 18);
         // A shared headroom pool of 6 MB instead leaves 3 MB, and 30 outputs.
         network.switch.reservation.pool = Some(Bytes(6_000_000));
-        assert_eq!(shared_memory(&network), Bytes(3_000_000));
+        assert_eq!(network.shared_memory(), Bytes(3_000_000));
         assert_eq!(judged(&network, step).congested, 30);
         assert_eq!(crate::Plan::new(&network).headroom.unwrap().of_port, [(speed, Bytes(150_000))]);
     }

@@ -8,10 +8,15 @@ pub mod evidence;
 pub mod formula;
 pub mod judge;
 pub mod marking;
+pub mod measured;
 pub mod network;
+mod os;
 pub mod plan;
 pub mod printed;
+mod row;
 pub mod screen;
+mod threshold;
+mod transport;
 pub mod tune;
 
 pub use network::Network;

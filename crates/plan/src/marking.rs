@@ -83,6 +83,11 @@ pub fn span(from: &str, to: &str) -> String {
     }
 }
 
+/// A fraction as a number.
+pub(crate) fn real(ratio: Ratio) -> f64 {
+    f64::from(ratio.numerator()) / f64::from(ratio.denominator())
+}
+
 /// A fraction as percent: `20%`.
 pub fn percent(ratio: Ratio) -> String {
     let value = 100.0 * f64::from(ratio.numerator()) / f64::from(ratio.denominator());

@@ -1,14 +1,16 @@
 //! The plan of a network: the marking threshold of each queue, its formula and its consequences.
 
-use tidegate_units::{Bytes, Rate, Ratio, Span};
+use tidegate_units::{Bytes, Rate, Ratio};
 
 use crate::change::changes;
-use crate::formula::bcc::PoolThresholds;
+use crate::formula::bcc::{Pool, PoolThresholds};
 use crate::formula::ecn_sharp::Targets;
-use crate::formula::{bcc, dcqcn, ecn_sharp, sojourn, standard};
-use crate::judge::{self, Judgement, judge};
-use crate::marking::{Marking, Ramp, bytes, time};
-use crate::network::{Network, Queue, Transport};
+use crate::formula::{bcc, ecn_sharp, sojourn};
+use crate::marking::{bytes, time};
+use crate::network::Network;
+use crate::row::rows;
+
+pub use crate::row::Row;
 
 /// Plan of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,33 +25,6 @@ pub struct Plan<'a> {
     pub headroom: Option<Headroom>,
     /// Changes to the network that would help, if no threshold works.
     pub changes: Vec<String>,
-}
-
-/// Threshold of one queue at ports of one speed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row<'a> {
-    /// The queue.
-    pub queue: &'a Queue,
-    /// The speed.
-    pub speed: Rate,
-    /// Threshold on the queue length.
-    pub marking: Marking,
-    /// Threshold on the sojourn time, for switches that measure it (TCN); `None` without a `λ`.
-    pub sojourn: Option<Span>,
-    /// Formula with its numbers.
-    pub formula: String,
-    /// Source of the formula.
-    pub section: &'static str,
-    /// Consequences of the threshold.
-    pub judgement: Judgement,
-}
-
-impl Row<'_> {
-    /// Whether marks come before drops or pauses at one congested port at least; always true for an
-    /// unmarked queue.
-    pub fn works(&self) -> bool {
-        self.marking == Marking::Off || self.judgement.congested > 0
-    }
 }
 
 /// Setting of a scheme.
@@ -93,69 +68,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// One row for each queue and speed.
-pub(crate) fn rows(network: &Network) -> Vec<Row<'_>> {
-    let speeds = network.speeds();
-    let of_queue = |queue| speeds.iter().map(move |&speed| row(network, queue, speed));
-    network.queues.iter().flat_map(of_queue).collect()
-}
-
-/// Thresholds on the length by the formula, for a queue at ports of this speed; `None` if its
-/// transport ignores marks.
-pub(crate) fn ramp(network: &Network, queue: &Queue, speed: Rate) -> Option<Ramp> {
-    match (queue.lambda, queue.transport) {
-        (Some((lambda, _)), _) => {
-            let threshold = standard::threshold(lambda, speed, network.rtt.p90);
-            Some(Ramp::step(threshold))
-        }
-        (None, Transport::Dcqcn) => {
-            let (min, max) = dcqcn::thresholds(speed);
-            let probability = dcqcn::PROBABILITY;
-            Some(Ramp { min, max, probability })
-        }
-        (None, _) => None,
-    }
-}
-
-fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
-    let rtt = network.rtt.p90;
-    let marking = ramp(network, queue, speed).map_or(Marking::Off, Marking::Length);
-    let (formula, section) = match (queue.lambda, queue.transport) {
-        (Some((lambda, source)), _) => {
-            let formula =
-                format!("K = λ·C·RTT = {} × {speed} × {}; λ {source}", decimal(lambda), time(rtt));
-            (formula, standard::SECTION)
-        }
-        (None, Transport::Dcqcn) => {
-            let formula = format!("K_min = C × 32 µs, K_max = C × 128 µs, P_max = 20 % at {speed}");
-            (formula, dcqcn::SECTION)
-        }
-        (None, _) => {
-            let formula = queue.transport.unmarked_because().to_owned();
-            (formula, "RFC 3168 §5")
-        }
-    };
-    Row {
-        queue,
-        speed,
-        sojourn: queue.lambda.map(|(lambda, _)| sojourn::threshold(lambda, rtt)),
-        formula,
-        section,
-        judgement: judge(network, queue, speed, &marking),
-        marking,
-    }
-}
-
-/// A ratio with two decimals, or a small one as it is.
-pub(crate) fn decimal(ratio: Ratio) -> String {
-    let value = f64::from(ratio.numerator()) / f64::from(ratio.denominator());
-    if value < 0.1 {
-        return ratio.to_string();
-    }
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 fn schemes(network: &Network) -> Vec<Scheme> {
     let owners = owners(network);
     let Some(greatest) = owners.iter().map(|&(lambda, _)| lambda).max() else {
@@ -164,7 +76,8 @@ fn schemes(network: &Network) -> Vec<Scheme> {
     let rtt = network.rtt;
     let tcn = |lambda| time(sojourn::threshold(lambda, rtt.p90));
     let ecn_sharp = |lambda| {
-        let Targets { instantaneous, persistent, interval } = ecn_sharp::targets(lambda, rtt);
+        let Targets { instantaneous, persistent, interval } =
+            ecn_sharp::targets(lambda, rtt.mean, rtt.p90);
         format!(
             "ins_target {}, pst_target {} over {}",
             time(instantaneous),
@@ -187,7 +100,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         _ => (format!("{} at all speeds", each(&tcn)), each(&ecn_sharp)),
     };
     // The transport with the greatest need decides for the pool.
-    let bcc = match bcc::thresholds(network, greatest) {
+    let bcc = match bcc::thresholds(&pool(network), greatest) {
         Ok(PoolThresholds { required, min, max, .. }) => {
             format!("pool {} to {}, 10%, B_R {}", bytes(min), bytes(max), bytes(required))
         }
@@ -198,6 +111,19 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         Scheme { name: "ecn-sharp", setting: ecn_sharp, section: ecn_sharp::SECTION },
         Scheme { name: "bcc", setting: bcc, section: bcc::SECTION },
     ]
+}
+
+/// The pool of a leaf, for BCC.
+fn pool(network: &Network) -> Pool {
+    let speeds = network.speeds();
+    Pool {
+        shared: network.shared_memory(),
+        reserve: network.switch.reserve,
+        alpha: network.switch.alpha,
+        ports: network.pool().ports,
+        fastest: speeds[speeds.len() - 1],
+        rtt: network.rtt.p90,
+    }
 }
 
 /// Each `λ` with the ids of the queues that have it.
@@ -227,14 +153,15 @@ fn room(network: &Network) -> Option<Headroom> {
     let of_port = |speed| (speed, network.headroom_of_port(speed));
     Some(Headroom {
         of_port: network.speeds().into_iter().map(of_port).collect(),
-        all: judge::headroom_of_pool(network),
-        left: judge::shared_memory(network),
+        all: network.headroom_of_pool(),
+        left: network.shared_memory(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marking::Marking;
 
     fn network(switch: &str, more: &str) -> Network {
         let text = format!(

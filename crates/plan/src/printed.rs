@@ -3,7 +3,6 @@
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
 use crate::formula::{dcqcn, limit};
-use crate::judge;
 use crate::marking::Ramp;
 use crate::network::Network;
 
@@ -44,7 +43,7 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
         _ => {}
     }
     // Fill levels are percent of the queue's limit.
-    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0;
+    let memory = limit::of_queue(network.shared_memory(), network.switch.alpha, 1).0;
     let apstra = ramp(memory / 100 * 55, memory / 100 * 90, 100);
     all.push(printed("Juniper Apstra 6.1", apstra));
     all

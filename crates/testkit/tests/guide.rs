@@ -12,8 +12,13 @@ use std::process::Command;
 const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
 
 /// Pages that are followed, all on one copy, so that it is built once.
-const PAGES: [&str; 4] =
-    ["add-a-scheme.md", "add-a-congestion-control.md", "add-a-topology.md", "add-a-workload.md"];
+const PAGES: [&str; 5] = [
+    "add-a-scheme.md",
+    "add-a-congestion-control.md",
+    "add-a-topology.md",
+    "add-a-workload.md",
+    "add-a-dialect.md",
+];
 
 #[test]
 fn additions_work_as_the_guide_says() {

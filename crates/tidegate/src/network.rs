@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tidegate_plan::answer;
-use tidegate_plan::dialect::{Configuration, Dialect, Request};
+use tidegate_plan::dialect::{Configuration, Os, Request};
 use tidegate_plan::screen::screen;
 use tidegate_plan::{Network, Plan};
 use tidegate_units::Setting;
@@ -20,7 +20,7 @@ pub(crate) fn answered(text: &str, emit: Option<&str>, width: usize) -> Result<S
         let sheet = answer::sheet(&plan, None);
         return Ok(screen(&sheet, &answer::ON_SCREEN, width, str::to_owned));
     };
-    let dialect = Dialect::read(name).map_err(Error::new)?;
+    let dialect = Os::read(name).map_err(Error::new)?;
     let emitted = dialect.emit(&plan, &Request::smallest(dialect.default_scheme()));
     let emitted = emitted.map_err(Error::new)?;
     let remarks = remarks(&emitted).join("\n");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
-use super::{Current, Setting, add, speed_by_place};
+use super::{Current, Setting, add};
 use crate::marking::{Marking, Ramp};
 use crate::network::Network;
 
@@ -146,7 +146,7 @@ impl Reader {
         for (port, interface) in &self.interfaces {
             let place = port.split('/').next().and_then(|number| number.parse::<u32>().ok());
             let place = place.and_then(|number| number.checked_sub(1));
-            let speed = interface.speed.or_else(|| speed_by_place(network, place));
+            let speed = interface.speed.or_else(|| network.speed_of_port(place));
             let profile = interface.profile.as_deref();
             let mut queues =
                 profile.and_then(|name| self.profiles.get(name)).cloned().unwrap_or_default();

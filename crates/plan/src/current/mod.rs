@@ -243,22 +243,6 @@ fn compare(marking: &Marking, formula: &Marking) -> String {
     }
 }
 
-/// Speed of the port with this number, counted from 0 with host ports first; the only speed of the
-/// network if the number does not tell.
-pub(crate) fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Rate> {
-    let mut first = 0;
-    for (_, ports) in network.ports() {
-        first += ports.count;
-        if place.is_some_and(|place| place < first) {
-            return Some(ports.speed);
-        }
-    }
-    match network.speeds().as_slice() {
-        [only] => Some(*only),
-        _ => None,
-    }
-}
-
 /// Adds a port to the settings: to an equal one, if there is one.
 fn add(settings: &mut Vec<Setting>, new: Setting) {
     let same = |old: &&mut Setting| {

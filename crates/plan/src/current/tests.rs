@@ -237,7 +237,7 @@ fn profiles_of_sonic_that_no_switch_takes_are_shown_at_their_row() {
 }
 
 #[test]
-fn what_is_said_of_a_queue_goes_before_what_is_said_of_all() {
+fn a_setting_of_one_queue_takes_precedence_over_all() {
     let network = network();
     let current = Current::read("70KB,3=80KB", &network).unwrap();
     let rows = current.rows(&Plan::new(&network));

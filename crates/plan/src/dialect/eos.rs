@@ -1,63 +1,97 @@
 //! Arista EOS: profiles of queues, and the interfaces that use them.
 
-use super::{Draft, Refusal, Scheme, groups, headroom_note, of_row, points, rows, short};
+use super::draft::{Draft, groups, headroom_note, of_row, points, rows, short};
+use super::{Dialect, NotEcn, Refusal, Request, Scheme, Support};
 use crate::marking::{Marking, Ramp, time};
 use crate::network::{Queue, Role};
 use crate::plan::{Plan, Row};
 
-pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
-    check_strict_queues(plan)?;
-    let default = plan.network.default_queue().id;
-    for queue in &plan.network.queues {
-        let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
-        if !points.is_empty() && queue.id != default {
-            out.line(format!("qos map dscp {} to traffic-class {}", points.join(" "), queue.id));
-        }
+/// Arista EOS.
+pub(super) struct Eos;
+
+impl Dialect for Eos {
+    fn title(&self) -> &'static str {
+        "Arista EOS"
     }
-    // In lines that are not too long.
-    for points in points(plan, plan.network.default_queue()).chunks(16) {
-        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
-        let points = points.join(" ");
-        out.line(format!("qos map dscp {points} to traffic-class {default}"));
-    }
-    for queue in &plan.network.queues {
-        out.line(format!("qos map traffic-class {0} to tx-queue {0}", queue.id));
-    }
-    out.line("!");
-    for speed in plan.network.speeds() {
-        out.line(format!("qos profile {}", name(speed)));
-        if plan.headroom.is_some() {
-            out.line("   priority-flow-control on");
-            for queue in plan.network.lossless() {
-                out.line(format!("   priority-flow-control priority {} no-drop", queue.id));
+
+    fn support(&self, scheme: Scheme) -> Support {
+        match scheme {
+            Scheme::QueueRed => Support::Yes("random-detect ecn with weight 0"),
+            Scheme::Tcn => Support::Some("random-detect ecn delay (7800 series)"),
+            Scheme::EcnSharp => {
+                Support::No("tcn at λ·RTT of the 90th percentile, its instantaneous part")
+            }
+            Scheme::Bcc => {
+                Support::No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it")
             }
         }
-        for row in rows(plan, speed) {
-            queue(row, scheme, out)?;
+    }
+
+    fn not_ecn(&self) -> NotEcn {
+        NotEcn::Unknown(
+            "Arista does not document whether `random-detect ecn` alone drops them: try it on the platform",
+        )
+    }
+
+    fn emit(&self, plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+        let scheme = request.scheme;
+        check_strict_queues(plan)?;
+        let default = plan.network.default_queue().id;
+        for queue in &plan.network.queues {
+            let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
+            if !points.is_empty() && queue.id != default {
+                out.line(format!(
+                    "qos map dscp {} to traffic-class {}",
+                    points.join(" "),
+                    queue.id
+                ));
+            }
+        }
+        // In lines of limited length.
+        for points in points(plan, plan.network.default_queue()).chunks(16) {
+            let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+            let points = points.join(" ");
+            out.line(format!("qos map dscp {points} to traffic-class {default}"));
+        }
+        for queue in &plan.network.queues {
+            out.line(format!("qos map traffic-class {0} to tx-queue {0}", queue.id));
         }
         out.line("!");
-    }
-    for (role, ports, first) in groups(plan) {
-        for i in 0..ports.count {
-            let number = first + i + 1;
-            // Ports of several lanes have the lane in their name.
-            let lane = if role == Role::Uplink || ports.speed.as_bps() >= 40_000_000_000 {
-                "/1"
-            } else {
-                ""
-            };
-            out.line(format!("interface Ethernet{number}{lane}"));
-            out.line("   qos trust dscp");
-            out.line(format!("   service-profile {}", name(ports.speed)));
+        for speed in plan.network.speeds() {
+            out.line(format!("qos profile {}", name(speed)));
+            if plan.headroom.is_some() {
+                out.line("   priority-flow-control on");
+                for queue in plan.network.lossless() {
+                    out.line(format!("   priority-flow-control priority {} no-drop", queue.id));
+                }
+            }
+            for row in rows(plan, speed) {
+                queue(row, scheme, out)?;
+            }
             out.line("!");
         }
+        for (role, ports, first) in groups(plan) {
+            for i in 0..ports.count {
+                let number = first + i + 1;
+                // Ports of several lanes have the lane in their name.
+                let lane = if role == Role::Uplink || ports.speed.as_bps() >= 40_000_000_000 {
+                    "/1"
+                } else {
+                    ""
+                };
+                out.line(format!("interface Ethernet{number}{lane}"));
+                out.line("   qos trust dscp");
+                out.line(format!("   service-profile {}", name(ports.speed)));
+                out.line("!");
+            }
+        }
+        out.note("α is not set: it depends on the platform (platform … buffer profiles)");
+        headroom_note(plan, out);
+        Ok(())
     }
-    out.note("α is not set: it is a matter of the platform (platform … buffer profiles)");
-    headroom_note(plan, out);
-    Ok(())
 }
 
-/// EOS makes every queue below one that is served in turn such a queue too.
+/// Checks that strict queues come last: EOS also serves every queue below a weighted one in turn.
 fn check_strict_queues(plan: &Plan<'_>) -> Result<(), Refusal> {
     let queues = &plan.network.queues;
     let in_turn = queues.iter().filter(|queue| queue.weight.is_some());
@@ -69,7 +103,7 @@ fn check_strict_queues(plan: &Plan<'_>) -> Result<(), Refusal> {
         None => Ok(()),
         Some(queue) => Err(Refusal::new(
             format!(
-                "EOS serves no queue strictly below one with a weight: queue {} is below {last}",
+                "EOS has no strict queue below a queue with a weight: queue {} is below {last}",
                 queue.id
             ),
             "the nearest is to change their numbers: strict queues have the highest (`id`)",

@@ -2,55 +2,89 @@
 
 use tidegate_units::Bytes;
 
-use super::{Draft, Refusal, Scheme, cable_metres, exact, groups, of_row, points, rows, short};
+use super::draft::{Draft, cable_metres, exact, groups, of_row, points, rows, short};
+use super::{Dialect, NotEcn, Refusal, Request, Scheme, Support};
 use crate::formula::limit;
-use crate::judge;
 use crate::marking::{Marking, Ramp, time};
 use crate::network::Queue;
 use crate::plan::{Plan, Row};
 
-/// The longest latency that can be set, in nanoseconds.
+/// Greatest latency that can be set, in nanoseconds.
 const LONGEST: u64 = 1_000_000_000;
 
-pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
-    let strict = plan.network.queues.iter().filter(|queue| queue.weight.is_none()).count();
-    if strict > 1 {
-        let what = format!("Junos has one queue of strict-high priority, and the plan {strict}");
-        return Err(Refusal::new(
-            what,
-            "the nearest is one strict queue, and weights for the others",
-        ));
+/// Juniper Junos.
+pub(super) struct Junos;
+
+impl Dialect for Junos {
+    fn title(&self) -> &'static str {
+        "Juniper Junos"
     }
-    for queue in &plan.network.queues {
-        let lossless = if queue.lossless {
-            format!(" no-loss pfc-priority {}", queue.id)
-        } else {
-            String::new()
-        };
-        set(
-            out,
-            &format!("forwarding-classes class {} queue-num {}{lossless}", class(queue), queue.id),
-        );
-    }
-    classifier(plan, out);
-    for speed in plan.network.speeds() {
-        for row in rows(plan, speed) {
-            scheduler(plan, row, scheme, out)?;
-        }
-    }
-    let has_pauses = pauses(plan, out);
-    for (_, ports, first) in groups(plan) {
-        for i in 0..ports.count {
-            let port = format!("interfaces et-0/0/{}", first + i);
-            set(out, &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)));
-            set(out, &format!("{port} unit 0 classifiers dscp TIDEGATE"));
-            if has_pauses {
-                set(out, &format!("{port} congestion-notification-profile TIDEGATE"));
+
+    fn support(&self, scheme: Scheme) -> Support {
+        match scheme {
+            Scheme::QueueRed => Support::Yes("drop profiles, in percent of the queue"),
+            Scheme::Tcn => Support::Some("latency-ecn (Junos Evolved 25.2X100, PTX)"),
+            Scheme::EcnSharp => {
+                Support::No("tcn at λ·RTT of the 90th percentile, its instantaneous part")
+            }
+            Scheme::Bcc => {
+                Support::No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it")
             }
         }
     }
-    out.note("ports are named et-0/0/0 and up: compare with show interfaces terse");
-    Ok(())
+
+    fn not_ecn(&self) -> NotEcn {
+        NotEcn::Unknown(
+            "QFX queues with ECN drop them at their tail only; QFX5100, EX4600 and older use the drop profile \
+             for them",
+        )
+    }
+
+    fn emit(&self, plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+        let scheme = request.scheme;
+        let strict = plan.network.queues.iter().filter(|queue| queue.weight.is_none()).count();
+        if strict > 1 {
+            let what = format!("Junos has one strict-high queue, but the plan has {strict}");
+            return Err(Refusal::new(
+                what,
+                "the nearest is one strict queue, and weights for the others",
+            ));
+        }
+        for queue in &plan.network.queues {
+            let lossless = if queue.lossless {
+                format!(" no-loss pfc-priority {}", queue.id)
+            } else {
+                String::new()
+            };
+            set(
+                out,
+                &format!(
+                    "forwarding-classes class {} queue-num {}{lossless}",
+                    class(queue),
+                    queue.id
+                ),
+            );
+        }
+        classifier(plan, out);
+        for speed in plan.network.speeds() {
+            for row in rows(plan, speed) {
+                scheduler(plan, row, scheme, out)?;
+            }
+        }
+        let has_pauses = pauses(plan, out);
+        for (_, ports, first) in groups(plan) {
+            for i in 0..ports.count {
+                let port = format!("interfaces et-0/0/{}", first + i);
+                set(out, &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)));
+                set(out, &format!("{port} unit 0 classifiers dscp TIDEGATE"));
+                if has_pauses {
+                    set(out, &format!("{port} congestion-notification-profile TIDEGATE"));
+                }
+            }
+        }
+        out.note("ports are named et-0/0/0 and up: compare with show interfaces terse");
+        Ok(())
+    }
 }
 
 fn set(out: &mut Draft, statement: &str) {
@@ -79,10 +113,10 @@ fn classifier(plan: &Plan<'_>, out: &mut Draft) {
     }
 }
 
-/// The bytes of header, tag and checksum around a packet.
+/// Bytes of header, tag and checksum around a packet.
 const FRAMING: u32 = 22;
 
-/// Which code points ask for pauses, and which queues react to them. Whether there are any.
+/// Code points that send pauses, and queues that react to them. Returns whether there are any.
 fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
     let profile = "congestion-notification-profile TIDEGATE";
     let mut is_any = false;
@@ -90,14 +124,14 @@ fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
         let points = points(plan, queue);
         if points.is_empty() {
             out.note(format!(
-                "queue {} is lossless, but no code point leads to it: nothing pauses it",
+                "queue {} is lossless, but no code point leads to it, so nothing pauses it",
                 queue.id
             ));
             continue;
         }
         is_any = true;
-        // The same as the classifier has. By its longest packet and the cable the switch computes
-        // the headroom.
+        // The classifier's code points. The switch computes the headroom from the longest packet
+        // and the cable.
         for point in points {
             let mru = plan.network.mtu + FRAMING;
             set(out, &format!("{profile} input dscp code-point {point:06b} pfc mru {mru}"));
@@ -183,10 +217,11 @@ fn scheduler(
     Ok(())
 }
 
-/// Fill levels are percent of what a queue may hold: what the dynamic threshold leaves to it alone.
+/// Emits a drop profile. Fill levels are percent of the queue's limit: the dynamic threshold of a
+/// queue alone.
 fn drop_profile(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, name: &str, out: &mut Draft) {
     let network = plan.network;
-    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
+    let memory = limit::of_queue(network.shared_memory(), network.switch.alpha, 1);
     let percent = |length: Bytes| {
         let wide =
             (u128::from(length.0) * 100 + u128::from(memory.0) / 2) / u128::from(memory.0.max(1));
@@ -218,7 +253,7 @@ fn drop_profile(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, name: &str, out: &m
         ),
     );
     out.note(format!(
-        "fill levels are percent of {}, what α leaves to a queue alone",
+        "fill levels are percent of {}, the limit by α of a queue alone",
         exact(memory)
     ));
 }

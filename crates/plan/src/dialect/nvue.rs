@@ -5,78 +5,107 @@ use std::ops::RangeInclusive;
 
 use tidegate_units::{Bytes, Ratio};
 
-use super::{
-    Draft, Refusal, Scheme, alpha_of_exponent, cable_metres, exact, exponent_below, groups, of_row,
-    points, rows, short,
+use super::draft::{
+    Draft, cable_metres, exact, exponent_below, groups, of_row, points, rows, short,
 };
-use crate::formula::limit;
+use super::{Dialect, NotEcn, Refusal, Request, Scheme, Support};
+use crate::formula::limit::{self, alpha_of_exponent};
 use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::plan::{Plan, Row};
 
-/// The exponents of two that `α` can be set to.
-pub(super) const EXPONENTS: RangeInclusive<i32> = -7..=6;
+/// Exponents of two that `α` can be set to.
+const EXPONENTS: RangeInclusive<i32> = -7..=6;
 
-/// The longest cable that can be set, in metres.
+/// Longest cable that can be set, in metres.
 const LONGEST_CABLE: u64 = 100_000;
 
-pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
-    let pools = Pools::of(plan)?;
-    mapping(plan, out);
-    for queue in &plan.network.queues {
-        let path = format!("qos egress-scheduler TIDEGATE traffic-class {}", queue.id);
-        match queue.weight {
-            Some(weight) => {
-                set(out, &format!("{path} mode dwrr"));
-                set(out, &format!("{path} bw-percent {weight}"));
+/// NVIDIA Cumulus Linux (NVUE).
+pub(super) struct Nvue;
+
+impl Dialect for Nvue {
+    fn title(&self) -> &'static str {
+        "NVIDIA Cumulus Linux (NVUE)"
+    }
+
+    fn support(&self, scheme: Scheme) -> Support {
+        match scheme {
+            Scheme::QueueRed => Support::Yes("congestion-control profiles"),
+            Scheme::Tcn => Support::No("queue-red: K is T at the speed of each port"),
+            Scheme::EcnSharp => {
+                Support::No("queue-red at λ·C·RTT of the 90th percentile, its instantaneous part")
             }
-            None => set(out, &format!("{path} mode strict")),
+            Scheme::Bcc => Support::Some("mode relative (Cumulus 5.17, Spectrum-4)"),
         }
     }
-    pools.emit(plan, out);
-    alpha(plan, out);
-    for speed in plan.network.speeds() {
-        for row in rows(plan, speed) {
-            match (row.marking, scheme) {
-                (Marking::Length(ramp), Scheme::Bcc) => relative(&pools, row, &ramp, out),
-                (Marking::Length(ramp), _) => profile(row, &ramp, out),
-                _ => {}
+
+    fn not_ecn(&self) -> NotEcn {
+        NotEcn::Kept("with `red disable`, which is emitted, they are dropped at the tail only")
+    }
+
+    fn exponents(&self) -> Option<RangeInclusive<i32>> {
+        Some(EXPONENTS)
+    }
+
+    fn emit(&self, plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+        let scheme = request.scheme;
+        let pools = Pools::of(plan)?;
+        mapping(plan, out);
+        for queue in &plan.network.queues {
+            let path = format!("qos egress-scheduler TIDEGATE traffic-class {}", queue.id);
+            match queue.weight {
+                Some(weight) => {
+                    set(out, &format!("{path} mode dwrr"));
+                    set(out, &format!("{path} bw-percent {weight}"));
+                }
+                None => set(out, &format!("{path} mode strict")),
             }
         }
-    }
-    if plan.headroom.is_some() {
-        let numbers: Vec<String> =
-            plan.network.lossless().map(|queue| queue.id.to_string()).collect();
-        set(out, &format!("qos pfc TIDEGATE switch-priority {}", numbers.join(",")));
-        set(out, "qos pfc TIDEGATE tx enable");
-        set(out, "qos pfc TIDEGATE rx enable");
-        set(out, &format!("qos pfc TIDEGATE cable-length {}", cable(plan)?));
-    }
-    for (_, ports, first) in groups(plan) {
-        let range = match ports.count {
-            1 => format!("swp{}", first + 1),
-            count => format!("swp{}-{}", first + 1, first + count),
-        };
-        let marks =
-            plan.rows.iter().any(|row| row.speed == ports.speed && row.marking != Marking::Off);
-        set(out, &format!("interface {range} qos mapping profile TIDEGATE"));
-        set(out, &format!("interface {range} qos egress-scheduler profile TIDEGATE"));
-        if marks {
-            let profile = short(ports.speed);
-            set(
-                out,
-                &format!("interface {range} qos congestion-control profile TIDEGATE-{profile}"),
-            );
+        pools.emit(plan, out);
+        alpha(plan, out);
+        for speed in plan.network.speeds() {
+            for row in rows(plan, speed) {
+                match (row.marking, scheme) {
+                    (Marking::Length(ramp), Scheme::Bcc) => relative(&pools, row, &ramp, out),
+                    (Marking::Length(ramp), _) => profile(row, &ramp, out),
+                    _ => {}
+                }
+            }
         }
         if plan.headroom.is_some() {
-            set(out, &format!("interface {range} qos pfc profile TIDEGATE"));
+            let numbers: Vec<String> =
+                plan.network.lossless().map(|queue| queue.id.to_string()).collect();
+            set(out, &format!("qos pfc TIDEGATE switch-priority {}", numbers.join(",")));
+            set(out, "qos pfc TIDEGATE tx enable");
+            set(out, "qos pfc TIDEGATE rx enable");
+            set(out, &format!("qos pfc TIDEGATE cable-length {}", cable(plan)?));
         }
+        for (_, ports, first) in groups(plan) {
+            let range = match ports.count {
+                1 => format!("swp{}", first + 1),
+                count => format!("swp{}-{}", first + 1, first + count),
+            };
+            let marks =
+                plan.rows.iter().any(|row| row.speed == ports.speed && row.marking != Marking::Off);
+            set(out, &format!("interface {range} qos mapping profile TIDEGATE"));
+            set(out, &format!("interface {range} qos egress-scheduler profile TIDEGATE"));
+            if marks {
+                let profile = short(ports.speed);
+                set(
+                    out,
+                    &format!("interface {range} qos congestion-control profile TIDEGATE-{profile}"),
+                );
+            }
+            if plan.headroom.is_some() {
+                set(out, &format!("interface {range} qos pfc profile TIDEGATE"));
+            }
+        }
+        out.line("nv config apply");
+        Ok(())
     }
-    out.line("nv config apply");
-    Ok(())
 }
 
-/// By its length the switch computes the headroom.
+/// Cable length, from which the switch computes the headroom.
 fn cable(plan: &Plan<'_>) -> Result<u64, Refusal> {
     let metres = cable_metres(plan);
     if metres > LONGEST_CABLE {
@@ -86,25 +115,25 @@ fn cable(plan: &Plan<'_>) -> Result<u64, Refusal> {
     Ok(metres)
 }
 
-/// The shared memory as Cumulus divides it: queues that PFC protects have a pool apart.
+/// Pools of Cumulus: lossless queues have a pool of their own.
 #[derive(Clone, Copy, Debug)]
 struct Pools {
-    /// What all queues of the plan share.
+    /// Memory that all queues of the plan share.
     shared: Bytes,
-    /// What the lossless ones have of it, in percent; `None` without such a queue.
+    /// Share of the lossless queues, in percent; `None` without such a queue.
     lossless: Option<u64>,
-    /// `α` as it is emitted.
+    /// `α` as emitted.
     alpha: Ratio,
 }
 
 impl Pools {
-    /// Divided such that marks come first at as many congested ports as can be, whichever the
+    /// Division for which marks come first at the greatest number of congested ports, in every
     /// queue.
     fn of(plan: &Plan<'_>) -> Result<Self, Refusal> {
         let network = plan.network;
         let exponent = exponent_below(network.switch.alpha, EXPONENTS);
         let whole = Self {
-            shared: judge::shared_memory(network),
+            shared: network.shared_memory(),
             lossless: None,
             alpha: alpha_of_exponent(exponent),
         };
@@ -112,19 +141,19 @@ impl Pools {
             return Ok(whole);
         }
         let of = |percent| Self { lossless: Some(percent), ..whole };
-        // Of several that are as good, the one nearest to halves.
+        // Of several equal ones, the division nearest to halves.
         let value = |percent: &u64| (of(*percent).congested(plan), Reverse(percent.abs_diff(50)));
         let best = of((1..100).max_by_key(value).unwrap_or(50));
         if best.congested(plan) == 0 {
             return Err(Refusal::new(
-                "Cumulus Linux keeps the memory of lossless queues apart, and no threshold works with a part of it",
-                "what would have to change: a larger buffer, or all queues lossless or none",
+                "Cumulus Linux gives lossless queues a separate pool, and no threshold works with part of the memory",
+                "needed change: a larger buffer, or all queues lossless or none",
             ));
         }
         Ok(best)
     }
 
-    /// The memory of lossless queues, or of the others.
+    /// Memory of the lossless queues, or of the others.
     fn size(self, lossless: bool) -> Bytes {
         match (self.lossless, lossless) {
             (None, _) => self.shared,
@@ -133,7 +162,7 @@ impl Pools {
         }
     }
 
-    /// At how many congested ports marks come first in every queue that is marked.
+    /// Number of congested ports at which marks come first in every marked queue.
     fn congested(self, plan: &Plan<'_>) -> u32 {
         let marked = plan.rows.iter().filter_map(|row| match row.marking {
             Marking::Length(ramp) => Some((row.queue, ramp.min)),
@@ -157,7 +186,7 @@ impl Pools {
             if plan.network.queues.iter().any(|queue| queue.lossless == lossless) {
                 let what = format!("pool {name}");
                 let emitted = format!("{percent}% = {}", exact(self.size(lossless)));
-                let why = "lossless queues and others have pools of their own";
+                let why = "lossless and lossy queues have separate pools";
                 out.change(what, exact(self.shared), emitted, why);
             }
         }
@@ -165,7 +194,7 @@ impl Pools {
         let congested = self.congested(plan);
         if congested < ports {
             out.note(format!(
-                "with pools of their own, marks come first in every queue while at most {congested} of {ports} ports are congested"
+                "with separate pools, marks come first in every queue while at most {congested} of {ports} ports are congested"
             ));
         }
     }
@@ -200,8 +229,8 @@ fn mapping(plan: &Plan<'_>, out: &mut Draft) {
     }
 }
 
-/// Spectrum has powers of two from 1/128 to 64. A lossless class is held back where it comes in:
-/// its outputs have no limit, unless one is set.
+/// Emits α. Spectrum has powers of two from 1/128 to 64. A lossless class is limited at the
+/// ingress; its egress has no limit unless one is set.
 fn alpha(plan: &Plan<'_>, out: &mut Draft) {
     let exponent = out.exponent(plan.network.switch.alpha, EXPONENTS);
     let name = match exponent {
@@ -229,16 +258,15 @@ fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
         row.queue.id
     );
     set(out, &format!("{path} ecn enable"));
-    // Packets that cannot be marked are left to the dynamic threshold.
+    // The dynamic threshold alone drops packets that cannot be marked.
     set(out, &format!("{path} red disable"));
     set(out, &format!("{path} min-threshold {min}"));
     set(out, &format!("{path} max-threshold {max}"));
     set(out, &format!("{path} probability {percent}"));
 }
 
-/// Dynamic ECN: percent of what the dynamic threshold leaves to the queue, which shrinks as the
-/// pool fills. A queue alone is marked where its length says; the more ports are congested, the
-/// earlier.
+/// Dynamic ECN: percent of the queue's dynamic threshold, which shrinks as the pool fills. A queue
+/// alone is marked at its planned length; the more ports are congested, the earlier.
 fn relative(pools: &Pools, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     let alone = limit::of_queue(pools.size(row.queue.lossless), pools.alpha, 1);
     let mut percent = |what: &str, length: Bytes| {
@@ -268,9 +296,11 @@ fn relative(pools: &Pools, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     set(out, &format!("{path} probability {probability}"));
     if row.queue.lossless {
         out.note(format!(
-            "queue {} is lossless: Cumulus limits it where packets come in; compare what mode relative is relative to",
+            "queue {} is lossless: Cumulus limits it at the ingress; check the reference of mode relative",
             row.queue.id
         ));
     }
-    out.note("dynamic ECN is BCC's idea, not BCC: thresholds fall with what is free of the pool");
+    out.note(
+        "dynamic ECN is BCC's idea, not BCC: thresholds fall with the free memory of the pool",
+    );
 }

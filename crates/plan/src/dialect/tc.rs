@@ -6,31 +6,66 @@
 
 use tidegate_units::{Bytes, Rate, Span};
 
-use super::{Draft, Refusal, Scheme, exact, groups, of_row, rows};
+use super::draft::{Draft, exact, groups, of_row, rows};
+use super::{Dialect, NotEcn, Refusal, Request, Scheme, Support};
 use crate::formula::limit;
-use crate::judge;
 use crate::marking::{Marking, Ramp, time};
 use crate::plan::{Plan, Row};
 
-/// The clock of CoDel in nanoseconds.
+/// Clock tick of CoDel in nanoseconds.
 const TICK: u64 = 1024;
 
-pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
-    if let Some(queue) = plan.network.lossless().next() {
-        let what = format!("queue {} is lossless, and tc has no PFC", queue.id);
-        return Err(Refusal::new(what, "the nearest is the same queue without `lossless`"));
+/// Linux tc.
+pub(super) struct Tc;
+
+impl Dialect for Tc {
+    fn title(&self) -> &'static str {
+        "Linux tc"
     }
-    for (_, ports, first) in groups(plan) {
-        for i in 0..ports.count {
-            let device = format!("swp{}", first + i + 1);
-            port(plan, scheme, &device, ports.speed, out)?;
+
+    fn support(&self, scheme: Scheme) -> Support {
+        match scheme {
+            Scheme::QueueRed => Support::Yes("red, on an average of the length"),
+            Scheme::Tcn => Support::Yes("codel with ce_threshold"),
+            Scheme::EcnSharp => {
+                Support::No("tcn at λ·RTT of the 90th percentile, its instantaneous part")
+            }
+            Scheme::Bcc => Support::No("tcn: ports of Linux share no pool"),
         }
     }
-    out.note("run with: tc -batch FILE");
-    Ok(())
+
+    fn not_ecn(&self) -> NotEcn {
+        NotEcn::Kept(
+            "`ce_threshold` of CoDel leaves them alone, and `nodrop` keeps them under `red`",
+        )
+    }
+
+    fn default_scheme(&self) -> Scheme {
+        Scheme::Tcn
+    }
+
+    fn replaces_ports(&self) -> bool {
+        false
+    }
+
+    fn emit(&self, plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+        let scheme = request.scheme;
+        if let Some(queue) = plan.network.lossless().next() {
+            let what = format!("queue {} is lossless, and tc has no PFC", queue.id);
+            return Err(Refusal::new(what, "the nearest is the same queue without `lossless`"));
+        }
+        for (_, ports, first) in groups(plan) {
+            for i in 0..ports.count {
+                let device = format!("swp{}", first + i + 1);
+                port(plan, scheme, &device, ports.speed, out)?;
+            }
+        }
+        out.note("run with: tc -batch FILE");
+        Ok(())
+    }
 }
 
-/// One queue is a qdisc of the device; several are bands, the strict ones first.
+/// Emits a port: one queue is a qdisc of the device; several are bands, strict ones first.
 fn port(
     plan: &Plan<'_>,
     scheme: Scheme,
@@ -38,9 +73,8 @@ fn port(
     speed: Rate,
     out: &mut Draft,
 ) -> Result<(), Refusal> {
-    // A handle cannot be given to a qdisc of another kind while one has it, and filters outlive a
-    // change of what they lead to. A root of a kind that is nowhere else here takes the old tree
-    // away, with all of that.
+    // A used handle cannot go to a qdisc of another kind, and filters outlive their classes. A root
+    // of a kind that is used nowhere else removes the old tree with all of them.
     out.line(format!(
         "qdisc replace dev {device} root bfifo limit {}",
         memory(plan).min(u64::from(u32::MAX))
@@ -51,7 +85,7 @@ fn port(
         out.line(format!("qdisc replace dev {device} root handle 1: {leaf}"));
         return Ok(());
     }
-    // The highest number of strict queues is served first.
+    // The strict queue with the highest number is served first.
     bands.sort_by_key(|row| (row.queue.weight.is_some(), std::cmp::Reverse(row.queue.id)));
     let strict = bands.iter().filter(|row| row.queue.weight.is_none()).count();
     let weights: Vec<u32> = bands.iter().filter_map(|row| row.queue.weight).collect();
@@ -101,10 +135,10 @@ fn port(
     Ok(())
 }
 
-/// What a queue may hold alone.
+/// Limit of a queue alone.
 fn memory(plan: &Plan<'_>) -> u64 {
     let network = plan.network;
-    limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0
+    limit::of_queue(network.shared_memory(), network.switch.alpha, 1).0
 }
 
 fn leaf(
@@ -146,7 +180,7 @@ fn leaf(
     }
 }
 
-/// The fastest rate that `tc` reads for `red`: 32 bits of bytes a second.
+/// Greatest rate that `tc` reads for `red`: 32 bits of bytes a second.
 const FASTEST: u64 = 34_359_000_000;
 
 /// The kernel keeps the average of `red` shifted by [`SHIFT`] bits in 32.
@@ -155,7 +189,7 @@ const LONGEST: u64 = (1 << (31 - SHIFT)) - 1;
 /// The average of `red` follows a packet by 1/2 to this power, which `tc` derives from `burst`.
 const SHIFT: u32 = 2;
 
-/// The bytes of the shortest packet: a shorter threshold is the same as this one.
+/// Bytes of the shortest packet: shorter thresholds are equivalent.
 const SHORTEST: u64 = 64;
 
 fn red(
@@ -175,15 +209,14 @@ fn red(
         let why = "the shortest packet";
         out.change(of_row(row, "minimum"), exact(ramp.min), exact(Bytes(min)), why);
     }
-    // A limit at the threshold itself would drop what is to be marked.
+    // A limit at the threshold itself would drop packets instead of marking them.
     let limit = memory.max(max * 2).min(u64::from(u32::MAX));
-    // As near to the length itself as tc allows: `burst` packets of `avpkt` are just above the
-    // minimum.
+    // The fastest average that tc allows: `burst` packets of `avpkt` are just above the minimum.
     let packet = u64::from(mtu).min(min / 4);
     let burst = min.div_ceil(packet) + 1;
     let percent = out.percent(&of_row(row, "probability"), ramp.probability);
     out.note(format!(
-        "red looks at an average over about {} packets, not at the length itself",
+        "red marks on an average over about {} packets, not on the instantaneous length",
         1 << SHIFT
     ));
     Ok(format!(
@@ -191,12 +224,12 @@ fn red(
          probability {} ecn{}",
         bandwidth(row.speed, out),
         f64::from(percent) / 100.0,
-        // Else what cannot be marked is dropped.
+        // Without it, packets that cannot be marked are dropped.
         if row.queue.not_ecn { " nodrop" } else { "" }
     ))
 }
 
-/// By which the average falls while there is nothing to send.
+/// Rate at which the average falls while the port is idle.
 fn bandwidth(speed: Rate, out: &mut Draft) -> String {
     let bps = speed.as_bps();
     if bps > FASTEST {
@@ -204,7 +237,7 @@ fn bandwidth(speed: Rate, out: &mut Draft) -> String {
             format!("bandwidth at {speed}"),
             speed.to_string(),
             "34.359Gbps".to_owned(),
-            "what tc can read; the average falls by it while there is nothing to send",
+            "limit of tc; the average falls at this rate while the port is idle",
         );
     }
     match bps.min(FASTEST) {

@@ -6,7 +6,6 @@
 
 pub mod estimate;
 pub mod measure;
-pub mod measured;
 pub mod model;
 mod page;
 #[cfg(test)]
@@ -95,7 +94,7 @@ impl Marks {
         }
         if in_proportion {
             notes.push(
-                "today's thresholds of uplinks are simulated in proportion to those of host ports"
+                "today's thresholds of uplinks are simulated in proportion to the host ports'"
                     .to_owned(),
             );
         }
@@ -255,7 +254,7 @@ fn check_times(
             );
         }
         notes.push(format!(
-            "today's times are simulated as lengths at {host}, beside those of other queues"
+            "today's times are simulated as lengths at {host}, like the thresholds of other queues"
         ));
         return Ok(());
     }

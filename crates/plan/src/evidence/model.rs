@@ -12,7 +12,8 @@ use tidegate_sim::workload::Entry;
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
 use super::Marks;
-use crate::dialect::{Dialect, NotEcn};
+use crate::dialect::{NotEcn, Os};
+use crate::marking::real;
 use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 
@@ -307,12 +308,12 @@ impl<'a> Model<'a> {
     /// Whether the simulated switches drop packets that are not ECN-capable where they mark others.
     fn drops_not_ecn(&self) -> bool {
         // Undocumented switches are assumed to follow RFC 3168, section 7.
-        let keeps = |os: Dialect| matches!(os.not_ecn(), NotEcn::Kept(_));
+        let keeps = |os: Os| matches!(os.not_ecn(), NotEcn::Kept(_));
         self.has_not_ecn() && !self.network.switch.os.is_some_and(keeps)
     }
 
     fn about_not_ecn(&self) -> String {
-        let what = match self.network.switch.os.map(Dialect::not_ecn) {
+        let what = match self.network.switch.os.map(Os::not_ecn) {
             Some(NotEcn::Dropped(_)) => {
                 "drop packets that are not ECN-capable where they mark others"
             }
@@ -692,8 +693,4 @@ fn group(groups: &[Transport], transport: Transport) -> usize {
 /// A text in TOML.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-pub(crate) fn real(ratio: Ratio) -> f64 {
-    f64::from(ratio.numerator()) / f64::from(ratio.denominator())
 }

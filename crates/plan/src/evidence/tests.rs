@@ -69,7 +69,7 @@ fn every_worked_network_can_be_simulated() {
 }
 
 #[test]
-fn what_others_print_is_tried_too() {
+fn printed_settings_are_simulated_too() {
     let text = include_str!("../../../../networks/web.toml");
     let network = Network::parse("web.toml", text).unwrap();
     let plan = Plan::new(&network);
@@ -93,7 +93,7 @@ fn a_network_without_marks_has_nothing_to_verify() {
     assert!(error.to_string().contains("no threshold to verify"), "{error}");
 }
 
-/// What the evidence for today's setting notes, or why there is none.
+/// Notes of the evidence for the current setting, or the reason why there is none.
 fn today(text: &str, current: &str) -> Result<Vec<String>, String> {
     let network = Network::parse("network.toml", text).unwrap();
     let plan = Plan::new(&network);
@@ -124,7 +124,8 @@ fn todays_setting_is_simulated_as_it_is_or_refused_or_noted() {
         assert!(error.contains(why) && error.contains("help"), "{error}");
     }
     let notes = today(&two, "0=50us,1=80KB").unwrap();
-    let note = "today's times are simulated as lengths at 10Gbps, beside those of other queues";
+    let note =
+        "today's times are simulated as lengths at 10Gbps, like the thresholds of other queues";
     assert!(notes.iter().any(|one| one == note), "{notes:?}");
     let fabric = "fabric = { host_ports = \"4x10Gbps\", uplinks = \"2x40Gbps\" }";
     let faster = two.replace("fabric = { host_ports = \"4x10Gbps\" }", fabric);

@@ -5,9 +5,7 @@
 //! itself has these formulas, they are taken from there.
 
 use tidegate_dataplane::mark::bcc::{Config, Parameters};
-use tidegate_units::{Bytes, ConfigError, Ratio, Span};
-
-use crate::network::Network;
+use tidegate_units::{Bytes, ConfigError, Rate, Ratio, Span};
 
 /// Source.
 pub const SECTION: &str = "BCC §4.3";
@@ -25,22 +23,36 @@ pub struct PoolThresholds {
     pub probability: Ratio,
 }
 
+/// A shared pool and its ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// Shared memory.
+    pub shared: Bytes,
+    /// Memory reserved for each queue.
+    pub reserve: Bytes,
+    /// Factor of the dynamic threshold.
+    pub alpha: Ratio,
+    /// Number of ports.
+    pub ports: u32,
+    /// Speed of the fastest port.
+    pub fastest: Rate,
+    /// Round-trip time.
+    pub rtt: Span,
+}
+
 /// Pool thresholds for a transport with this `λ`, or the setting that rules them out.
-pub fn thresholds(network: &Network, lambda: Ratio) -> Result<PoolThresholds, ConfigError> {
-    let pool = network.pool();
-    let speeds = network.speeds();
-    let fastest = speeds[speeds.len() - 1];
+pub fn thresholds(pool: &Pool, lambda: Ratio) -> Result<PoolThresholds, ConfigError> {
     let config = Config {
-        shared_buffer: crate::judge::shared_memory(network),
-        alpha: vec![network.switch.alpha],
+        shared_buffer: pool.shared,
+        alpha: vec![pool.alpha],
         ports: u16::try_from(pool.ports).unwrap_or(u16::MAX),
-        rtt: network.rtt.p90,
+        rtt: pool.rtt,
         lambda,
-        reserve: network.switch.reserve,
+        reserve: pool.reserve,
         headroom: HEADROOM,
         ..Config::default()
     };
-    let derived = Parameters::derive(&config, fastest)?;
+    let derived = Parameters::derive(&config, pool.fastest)?;
     Ok(PoolThresholds {
         required: Bytes(derived.required),
         min: Bytes(u64::from(derived.pool_min)),
@@ -56,20 +68,23 @@ const HEADROOM: Span = Span::from_us(8);
 mod tests {
     use super::*;
 
-    fn network(buffer: &str) -> Network {
-        let text = format!(
-            "fabric = {{ host_ports = \"8x100Gbps\" }}\n\
-             switch = {{ buffer = \"{buffer}\", alpha = 4, reserve = \"128KiB\" }}\n\
-             rtt = {{ base = \"80us\" }}\n"
-        );
-        Network::parse("bcc.toml", &text).unwrap()
+    /// Eight ports of 100 Gb/s.
+    fn pool(shared: Bytes) -> Pool {
+        Pool {
+            shared,
+            reserve: Bytes(128 << 10),
+            alpha: Ratio::whole(4),
+            ports: 8,
+            fastest: Rate::from_gbps(100),
+            rtt: Span::from_us(80),
+        }
     }
 
     #[test]
     fn the_thresholds_of_the_evaluation_follow_from_its_network() {
         // §5: 3 MB for eight ports besides 128 KB for each; K_max about 2.6 MB and K_min 1.8 MB.
         let lambda = Ratio::new(72, 100).unwrap();
-        let thresholds = thresholds(&network("4MiB"), lambda).unwrap();
+        let thresholds = thresholds(&pool(Bytes(3 << 20)), lambda).unwrap();
         assert_eq!(thresholds.required, Bytes(1_720_000 - 131_072));
         assert_eq!(thresholds.max, Bytes((3 << 20) - 1_588_928 / 4));
         assert_eq!(thresholds.min, Bytes(thresholds.max.0 - 800_000));
@@ -77,6 +92,6 @@ mod tests {
 
     #[test]
     fn a_pool_that_is_too_small_has_no_thresholds() {
-        assert!(thresholds(&network("1800KiB"), Ratio::ONE).is_err());
+        assert!(thresholds(&pool(Bytes(776 << 10)), Ratio::ONE).is_err());
     }
 }

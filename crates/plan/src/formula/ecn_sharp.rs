@@ -2,8 +2,6 @@
 
 use tidegate_units::{Ratio, Span};
 
-use crate::network::Rtt;
-
 /// Source.
 pub const SECTION: &str = "ECN♯ §3.4";
 
@@ -18,12 +16,13 @@ pub struct Targets {
     pub interval: Span,
 }
 
-/// The targets for a transport with this `λ`.
-pub const fn targets(lambda: Ratio, rtt: Rtt) -> Targets {
+/// The targets for a transport with this `λ`, by the mean and a high percentile of the round-trip
+/// time.
+pub const fn targets(lambda: Ratio, mean: Span, high: Span) -> Targets {
     Targets {
-        instantaneous: lambda.of_span(rtt.p90),
-        persistent: lambda.of_span(rtt.mean),
-        interval: rtt.p90,
+        instantaneous: lambda.of_span(high),
+        persistent: lambda.of_span(mean),
+        interval: high,
     }
 }
 
@@ -35,12 +34,12 @@ mod tests {
     fn the_testbed_of_the_paper_follows_the_rule() {
         // §5.2: 200, 85 and 200 µs, with λ = 1 for round trips of 85 µs on average and 200 µs at
         // most.
-        let rtt = Rtt { mean: Span::from_us(85), p90: Span::from_us(200) };
+        let (mean, high) = (Span::from_us(85), Span::from_us(200));
         let expected = Targets {
             instantaneous: Span::from_us(200),
             persistent: Span::from_us(85),
             interval: Span::from_us(200),
         };
-        assert_eq!(targets(Ratio::ONE, rtt), expected);
+        assert_eq!(targets(Ratio::ONE, mean, high), expected);
     }
 }

@@ -36,6 +36,13 @@ pub fn outputs_before_pauses(buffer: Bytes, alpha: Ratio, classes: u32, length: 
     count(wide(buffer) * n, wide(length) * (d + n * u128::from(classes)))
 }
 
+/// 2 to the power of `exponent`, the form of `α` on most switches.
+pub(crate) fn alpha_of_exponent(exponent: i32) -> Ratio {
+    let power = 1 << exponent.unsigned_abs().min(30);
+    let ratio = if exponent < 0 { Ratio::new(1, power) } else { Ratio::new(power, 1) };
+    ratio.expect("a power of two is not zero")
+}
+
 fn parts(alpha: Ratio) -> (u128, u128) {
     (u128::from(alpha.numerator()), u128::from(alpha.denominator()))
 }

@@ -6,7 +6,7 @@
 //! trip and falls on a mark: by half for ECN*, by α/2 for DCTCP with α = √(2/W) (DCTCP, SIGCOMM
 //! 2010, §3.3). Offloads send bursts, which the model leaves out.
 
-use crate::network::Transport;
+use crate::transport::Transport;
 
 /// Source of the measurement.
 pub const SECTION: &str = "BCC §2.2, fig. 1";

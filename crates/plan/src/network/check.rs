@@ -9,8 +9,8 @@ use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 
-use super::keys::{self, Text, Transport};
-use super::{Chip, Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
+use super::keys::{self, Text};
+use super::{Chip, Network, Queue, Reservation, Rtt, Switch, Trace, Traffic, Transport};
 use crate::formula;
 use crate::formula::headroom::Reaction;
 
@@ -28,7 +28,7 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
     }
     let (fabric, at_fabric) = below::<keys::Fabric>(file, "fabric")?;
     let Some(host_ports) = fabric.host_ports else {
-        let help = "write what a leaf has, such as fabric = { host_ports = \"48x25Gbps\" }";
+        let help = "write the ports of a leaf, such as fabric = { host_ports = \"48x25Gbps\" }";
         return Err(at_fabric.problem("host_ports", "the network has no `host_ports`").help(help));
     };
     if fabric.link_delay > LONGEST_CABLE {

@@ -35,10 +35,12 @@ use tidegate_sim::workload::{List, Sizes};
 use tidegate_units::{Bytes, Field, Rate, Ratio, Settings, Span};
 
 pub use chip::Chip;
-pub use keys::{Ports, Transport};
+pub use keys::Ports;
 
-use crate::dialect::Dialect;
+pub use crate::transport::Transport;
+
 use crate::formula::headroom::{self, Reaction};
+use crate::os::Os;
 
 /// A valid network: every value is present and in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +89,7 @@ pub struct Switch {
     /// Bytes of a memory cell, at least one.
     pub cell: u32,
     /// The operating system, if the file names one.
-    pub os: Option<Dialect>,
+    pub os: Option<Os>,
     /// Properties that PFC headroom depends on beside speed and cable.
     pub reaction: Reaction,
     /// PFC headroom that a running switch reserves; it replaces the computed headroom.
@@ -308,6 +310,32 @@ impl Network {
             all = all.saturating_add(usual.saturating_mul(others));
         }
         Bytes(all)
+    }
+
+    /// Headroom of all lossless classes and ports of a pool.
+    pub fn headroom_of_pool(&self) -> Bytes {
+        Bytes(self.headroom_of_switch().0.div_ceil(u64::from(self.switch.parts)))
+    }
+
+    /// Memory left to queues after the headroom of lossless classes.
+    pub fn shared_memory(&self) -> Bytes {
+        Bytes(self.pool().size.0.saturating_sub(self.headroom_of_pool().0))
+    }
+
+    /// Speed of the port with this number, counted from 0 with host ports first; the only speed of
+    /// the network if the number does not tell.
+    pub(crate) fn speed_of_port(&self, number: Option<u32>) -> Option<Rate> {
+        let mut first = 0;
+        for (_, ports) in self.ports() {
+            first += ports.count;
+            if number.is_some_and(|number| number < first) {
+                return Some(ports.speed);
+            }
+        }
+        match self.speeds().as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
     }
 
     /// Queue of packets whose code point no queue claims: the one of DSCP 0, else the first that is

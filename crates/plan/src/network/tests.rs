@@ -51,11 +51,11 @@ fn shares_that_are_not_given_are_equal_and_sum_to_100() {
     assert_eq!(weights, [None, Some(34), Some(33), Some(33)]);
 }
 
-/// A line that is added or replaced, what is wrong with it, where, and what is said about it.
+/// Old and new text of a line, the error message, its position and the start of its help.
 type Case = (&'static str, &'static str, &'static str, (usize, usize), &'static str);
 
 #[test]
-fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
+fn errors_show_a_caret_and_accepted_values() {
     let cases: &[Case] = &[
         (
             "mean = \"20us\", p90 = \"30us\"",
@@ -111,7 +111,7 @@ fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
             "",
             "the network has no `host_ports`",
             (2, 10),
-            "write what a leaf has",
+            "write the ports of a leaf",
         ),
         (
             "48x25Gbps",
@@ -150,7 +150,7 @@ fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
 }
 
 #[test]
-fn what_is_wrong_with_queues_and_traffic_is_shown_too() {
+fn errors_of_queues_and_traffic_show_them_too() {
     let cases = [
         (
             "[[queue]]\nweight = 60\n[[queue]]\nweight = 30\n",
@@ -264,14 +264,14 @@ fn a_reserve_beyond_all_memory_leaves_none() {
 }
 
 #[test]
-fn a_cable_around_the_world_is_none_of_a_datacenter() {
+fn cables_beyond_a_datacenter_are_refused() {
     let text = NETWORK.replace("8x100Gbps\"", "8x100Gbps\", link_delay = \"18446744s\"");
     let problem = read(&text).unwrap_err().to_string();
     assert!(problem.contains("is longer than 10ms"), "{problem}");
 }
 
 #[test]
-fn the_fastest_ports_that_can_be_written_overflow_nothing() {
+fn the_fastest_ports_do_not_overflow() {
     let text = NETWORK
         .replace("8x100Gbps\"", "4096x18446744073709551615bps\", link_delay = \"10ms\"")
         .replace("chip = \"trident3\"", "buffer = \"18446744073709551615B\"")

@@ -7,9 +7,9 @@ use tidegate_units::{Bytes, Ratio, Setting, Span};
 use super::vary::{Quantity, Vary};
 use crate::dialect::Scheme;
 use crate::evidence::Marks;
-use crate::evidence::model::{Model, quoted, real};
+use crate::evidence::model::{Model, quoted};
 use crate::formula::{ecn_sharp, sojourn};
-use crate::marking::{Marking, Ramp};
+use crate::marking::{Marking, Ramp, real};
 use crate::plan::Plan;
 
 /// A setting to try.
@@ -294,7 +294,7 @@ impl Settings {
             let threshold = scaled(sojourn::threshold(lambda, rtt.p90));
             format!("{{ kind = \"tcn\", threshold = \"{threshold}ps\" }}")
         } else {
-            let targets = ecn_sharp::targets(lambda, rtt);
+            let targets = ecn_sharp::targets(lambda, rtt.mean, rtt.p90);
             format!(
                 "{{ kind = \"ecn-sharp\", ins_target = \"{}ps\", pst_target = \"{}ps\", \
                  pst_interval = \"{}ps\" }}",

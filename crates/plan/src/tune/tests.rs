@@ -40,7 +40,7 @@ fn tuning(request: Request, budget: usize, loads: &[f64]) -> Tuning {
     }
 }
 
-/// What is measured of such a run.
+/// Measured values of such a run.
 fn values(us: f64, drops: u64) -> Values {
     Values::of(&record(us, drops), None)
 }
@@ -140,7 +140,7 @@ fn nothing_beats_the_formula_where_it_is_the_optimum() {
 }
 
 #[test]
-fn what_misses_a_limit_does_not_win() {
+fn a_candidate_that_misses_a_limit_does_not_win() {
     let free = tuning(request(Goal::P99Small, &[], &["scale=1..8:4"]), 60, &[]);
     assert_eq!(free.candidates[search(&free, 8.0).0.best].label, "scale 8");
     let kept = tuning(request(Goal::P99Small, &["drops<1"], &["scale=1..8:4"]), 60, &[]);
@@ -184,7 +184,7 @@ fn a_limit_that_is_not_measured_is_an_error() {
 
 #[test]
 fn a_candidate_without_a_number_does_not_win() {
-    // The small flow of scale 0.5 never ends; that of scale 2 is slower than the formula's.
+    // The small flow of scale 0.5 never ends; the one of scale 2 is slower than the formula's.
     let without = {
         let mut record = record(1.0, 0);
         record.flows[0].fct_ps = None;
@@ -245,7 +245,7 @@ fn the_probability_of_one_queue_is_varied_alone() {
 }
 
 #[test]
-fn keys_that_networks_have_not_are_named() {
+fn unknown_keys_of_networks_are_named() {
     let network = Network::parse("star.toml", STAR).unwrap();
     let plan = Plan::new(&network);
     let model = Model::new(&network, 1e5).unwrap();

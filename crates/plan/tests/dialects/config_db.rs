@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tidegate_plan::current::Current;
-use tidegate_plan::dialect::{Dialect, HeadroomFrom, Only, Request, Scheme, sonic};
+use tidegate_plan::dialect::{HeadroomFrom, Only, Os, Request, Scheme, sonic};
 use tidegate_plan::judge::Severity;
 use tidegate_plan::{Network, Plan};
 
@@ -169,7 +169,7 @@ fn patched(tables: &Value, only: Only, headroom: HeadroomFrom, allow_reduction: 
     let plan = Plan::new(&network);
     let request =
         Request { only, headroom, current: Some(tables), ..Request::smallest(Scheme::QueueRed) };
-    let fragment = Dialect::Sonic.emit(&plan, &request).unwrap().text;
+    let fragment = Os::Sonic.emit(&plan, &request).unwrap().text;
     let unmarked = sonic::unmarked(&plan, tables);
     let patch = sonic::patch(&fragment, Some(tables), &unmarked, allow_reduction);
     let operations: Vec<Value> = serde_json::from_str(&patch.text).unwrap();
@@ -268,7 +268,7 @@ fn every_fault_is_named_with_its_ports() {
 #[test]
 fn thresholds_change_in_place_and_nothing_else_does() {
     let mut tables = sound();
-    // The network has no queue 4: its rows keep what they have.
+    // The network has no queue 4: its rows stay.
     for (port, _) in ports() {
         tables["QUEUE"].as_object_mut().unwrap().remove(&format!("{port}|4"));
     }
@@ -421,7 +421,7 @@ fn random_switches_are_patched_without_losing_protection() {
     assert!(changed > 500, "{changed}");
 }
 
-/// Applies a patch of some tables and holds it to what every patch must hold.
+/// Applies a patch and checks the properties of every patch.
 fn held(tables: &Value, only: Only, headroom: HeadroomFrom) -> Patched {
     let patched = patched(tables, only, headroom, false);
     assert_eq!(patched.patch.reductions, [""; 0], "{only:?}");
@@ -608,7 +608,7 @@ fn switches_whose_ports_are_not_known_are_not_patched() {
     let plan = Plan::new(&network);
     let refused = |tables: &Value| {
         let request = Request { current: Some(tables), ..Request::smallest(Scheme::QueueRed) };
-        Dialect::Sonic.emit(&plan, &request).unwrap_err().what
+        Os::Sonic.emit(&plan, &request).unwrap_err().what
     };
     let mut none = sound();
     none.as_object_mut().unwrap().remove("PORT").unwrap();

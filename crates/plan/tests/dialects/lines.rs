@@ -382,7 +382,7 @@ pub(crate) fn tc(text: &str) -> Vec<String> {
     let mut cleared = BTreeSet::new();
     refused(text, |words, indent| match (words, indent) {
         (["qdisc", "replace", "dev", device, "root", "bfifo", "limit", limit], 0) => {
-            // First of all: it takes away what was there.
+            // First of all: it removes the old tree.
             cleared.insert((*device).to_owned()) && number(limit, 1, u64::from(u32::MAX))
         }
         (["qdisc" | "filter", _, "dev", device, ..], _) if !cleared.contains(*device) => false,

@@ -1,5 +1,5 @@
-//! Every emitter on networks of all sorts: what it writes keeps the rules of its switches, or it
-//! refuses and names the nearest.
+//! Every dialect on random networks: the configuration follows the rules of its switches, or is
+//! refused with the nearest alternative.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -11,20 +11,20 @@ mod sonic;
 use std::collections::BTreeSet;
 
 use tidegate_plan::current::Current;
-use tidegate_plan::dialect::{self, Dialect, HeadroomFrom, Request, Scheme};
+use tidegate_plan::dialect::{self, HeadroomFrom, Os, Request, Scheme};
 use tidegate_plan::judge::Severity;
 use tidegate_plan::marking::Marking;
 use tidegate_plan::{Network, Plan};
 
-/// What is wrong with a configuration, by rules of its switches.
-fn faults(dialect: Dialect, text: &str) -> Vec<String> {
-    match dialect {
-        Dialect::Sonic => sonic::faults(text),
-        Dialect::Eos => lines::eos(text),
-        Dialect::Junos => lines::junos(text),
-        Dialect::Nvue => lines::nvue(text),
-        Dialect::Nxos => lines::nxos(text),
-        Dialect::Tc => lines::tc(text),
+/// Faults of a configuration by the rules of its switches.
+fn faults(os: Os, text: &str) -> Vec<String> {
+    match os {
+        Os::Sonic => sonic::faults(text),
+        Os::Eos => lines::eos(text),
+        Os::Junos => lines::junos(text),
+        Os::Nvue => lines::nvue(text),
+        Os::Nxos => lines::nxos(text),
+        Os::Tc => lines::tc(text),
     }
 }
 
@@ -42,7 +42,7 @@ fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
             }
         };
         let plan = Plan::new(&network);
-        for dialect in Dialect::ALL {
+        for dialect in Os::ALL {
             for scheme in Scheme::ALL {
                 match dialect.emit(&plan, &Request::whole(scheme)) {
                     Ok(configuration) => {
@@ -64,19 +64,19 @@ fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
             }
         }
     }
-    // Each way is taken often enough to mean something.
+    // Each outcome occurs often enough.
     assert!(valid > 300 && refused > 300 && unread < 100, "{valid} {refused} {unread}");
 }
 
 #[test]
-fn what_was_emitted_reads_back_as_the_same_thresholds() {
+fn emitted_thresholds_read_back_unchanged() {
     let mut compared = 0;
     for seed in 0..100 {
         let Ok(network) = Network::parse("random.toml", &networks::random(seed)) else {
             continue;
         };
         let plan = Plan::new(&network);
-        for dialect in [Dialect::Sonic, Dialect::Eos] {
+        for dialect in [Os::Sonic, Os::Eos] {
             let Ok(configuration) = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)) else {
                 continue;
             };
@@ -102,7 +102,7 @@ fn what_was_emitted_reads_back_as_the_same_thresholds() {
 }
 
 #[test]
-fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
+fn emitted_configurations_read_back_with_the_same_judgement_and_headroom() {
     let (mut compared, mut lossless) = (0, 0);
     for seed in 0..150 {
         let text = networks::random(seed);
@@ -110,12 +110,12 @@ fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
             continue;
         };
         let plan = Plan::new(&network);
-        for dialect in [Dialect::Sonic, Dialect::Eos] {
+        for dialect in [Os::Sonic, Os::Eos] {
             let Ok(emitted) = dialect.emit(&plan, &COMPUTED) else {
                 continue;
             };
             let current = Current::parse("emitted", &emitted.text, &network).unwrap();
-            // What rounding changed is another setting.
+            // A rounded value is another setting.
             let is_rounded =
                 |change: &dialect::Change| change.what == "α" || change.what.contains(" of queue ");
             if emitted.changes.iter().any(is_rounded) {
@@ -128,7 +128,7 @@ fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
                 assert_eq!(row.judgement, planned.judgement, "{dialect:?} of\n{text}");
                 assert_eq!(row.alpha, network.switch.alpha, "{dialect:?} of\n{text}");
                 compared += 1;
-                lossless += u32::from(row.queue.lossless && dialect == Dialect::Sonic);
+                lossless += u32::from(row.queue.lossless && dialect == Os::Sonic);
             }
             let broken = current.findings.iter();
             let broken = broken.filter(|finding| finding.severity == Severity::Broken);
@@ -139,12 +139,12 @@ fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
 }
 
 #[test]
-fn a_patch_of_what_is_there_already_is_empty() {
+fn a_patch_without_differences_is_empty() {
     let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
     let whole = Request::whole(Scheme::QueueRed);
-    let text = Dialect::Sonic.emit(&plan, &whole).unwrap().text;
+    let text = Os::Sonic.emit(&plan, &whole).unwrap().text;
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
     let patch = |current| dialect::sonic::patch(&text, current, &BTreeSet::new(), false);
     assert_eq!(patch(Some(&tables)).text, "[]\n");
@@ -163,30 +163,26 @@ fn a_patch_of_what_is_there_already_is_empty() {
 }
 
 #[test]
-fn the_validators_find_what_they_are_for() {
+fn the_rules_find_each_planted_fault() {
     let network = "fabric = { host_ports = \"2x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n\
                    [[queue]]\nweight = 60\n[[queue]]\nweight = 40\ndscp = 8\n";
     let network = Network::parse("a.toml", network).unwrap();
     let plan = Plan::new(&network);
-    let spoilt: [(Dialect, &str, &str); 14] = [
-        (
-            Dialect::Sonic,
-            "\"green_max_threshold\": \"45000\"",
-            "\"green_max_threshold\": \"44999\"",
-        ),
-        (Dialect::Sonic, "\"red_drop_probability\": \"100\"", "\"red_drop_probability\": \"101\""),
-        (Dialect::Sonic, "\"wred_profile\": \"TIDEGATE_Q0_25G\"", "\"wred_profile\": \"missing\""),
-        (Dialect::Sonic, "\"weight\": \"60\"", "\"weight\": 60"),
-        (Dialect::Sonic, "\"dynamic_th\": \"0\"", "\"dynamic_th\": \"8\""),
-        (Dialect::Eos, "weight 0", "weight 16"),
-        (Dialect::Eos, "max-mark-probability 100", "max-mark-probability 101"),
-        (Dialect::Eos, "45000 bytes", "45000 cells"),
-        (Dialect::Junos, "fill-level [ 1 2 ]", "fill-level [ 2 2 ]"),
-        (Dialect::Junos, "percent 60", "percent 160"),
-        (Dialect::Nvue, "max-threshold 45000", "max-threshold 44999"),
-        (Dialect::Nvue, "alpha_1", "alpha_3"),
-        (Dialect::Nxos, "minimum-threshold 45", "minimum-threshold 46"),
-        (Dialect::Tc, "quanta 1500 2250", "quanta 1500"),
+    let spoilt: [(Os, &str, &str); 14] = [
+        (Os::Sonic, "\"green_max_threshold\": \"45000\"", "\"green_max_threshold\": \"44999\""),
+        (Os::Sonic, "\"red_drop_probability\": \"100\"", "\"red_drop_probability\": \"101\""),
+        (Os::Sonic, "\"wred_profile\": \"TIDEGATE_Q0_25G\"", "\"wred_profile\": \"missing\""),
+        (Os::Sonic, "\"weight\": \"60\"", "\"weight\": 60"),
+        (Os::Sonic, "\"dynamic_th\": \"0\"", "\"dynamic_th\": \"8\""),
+        (Os::Eos, "weight 0", "weight 16"),
+        (Os::Eos, "max-mark-probability 100", "max-mark-probability 101"),
+        (Os::Eos, "45000 bytes", "45000 cells"),
+        (Os::Junos, "fill-level [ 1 2 ]", "fill-level [ 2 2 ]"),
+        (Os::Junos, "percent 60", "percent 160"),
+        (Os::Nvue, "max-threshold 45000", "max-threshold 44999"),
+        (Os::Nvue, "alpha_1", "alpha_3"),
+        (Os::Nxos, "minimum-threshold 45", "minimum-threshold 46"),
+        (Os::Tc, "quanta 1500 2250", "quanta 1500"),
     ];
     for (dialect, old, new) in spoilt {
         let text = dialect.emit(&plan, &Request::whole(dialect.default_scheme())).unwrap().text;
@@ -202,7 +198,7 @@ const COMPUTED: Request<'_> =
     Request { headroom: HeadroomFrom::Computed, ..Request::whole(Scheme::QueueRed) };
 
 #[test]
-fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
+fn headroom_is_rounded_up_and_reported_as_emitted() {
     for speed in ["10G", "25G", "100G"] {
         let text = format!(
             "fabric = {{ host_ports = \"4x{speed}\" }}\nswitch = {{ buffer = \"16MB\", cell = 256 }}\n\
@@ -210,7 +206,7 @@ fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
         );
         let network = Network::parse("a.toml", &text).unwrap();
         let plan = Plan::new(&network);
-        let emitted = Dialect::Sonic.emit(&plan, &COMPUTED).unwrap();
+        let emitted = Os::Sonic.emit(&plan, &COMPUTED).unwrap();
         let tables: serde_json::Value = serde_json::from_str(&emitted.text).unwrap();
         let profile = &tables["BUFFER_PROFILE"][format!("pg_lossless_{speed}_profile")];
         let xoff: u64 = profile["xoff"].as_str().unwrap().parse().unwrap();
@@ -230,11 +226,11 @@ fn a_ramp_that_is_too_narrow_for_trident_3_is_noted() {
              rtt = {{ base = \"20us\" }}\ntransport = \"dcqcn\"\n"
         );
         let network = Network::parse("a.toml", &text).unwrap();
-        let emitted = Dialect::Sonic.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
+        let emitted = Os::Sonic.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
         emitted.unwrap().notes
     };
     let narrow =
-        "ramp of queue 0 at 10Gbps: 469 cells between the thresholds, and Trident 3 wants 500";
+        "ramp of queue 0 at 10Gbps: 469 cells between the thresholds, and Trident 3 requires 500";
     assert!(notes("10G").iter().any(|note| note == narrow), "{:?}", notes("10G"));
     assert!(notes("25G").iter().all(|note| !note.starts_with("ramp")));
 }
@@ -247,12 +243,12 @@ fn an_alpha_that_can_only_be_set_too_small_is_refused_with_the_next() {
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
     assert!(plan.works());
-    for dialect in [Dialect::Sonic, Dialect::Nvue] {
+    for dialect in [Os::Sonic, Os::Nvue] {
         let refusal = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap_err();
         assert!(refusal.what.starts_with("α of 3 can be set to 2 only"));
         assert_eq!(refusal.nearest, "the nearest is alpha = \"4\"");
     }
-    assert!(Dialect::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).is_ok());
+    assert!(Os::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).is_ok());
 }
 
 #[test]
@@ -264,7 +260,7 @@ fn eos_refuses_a_strict_queue_below_one_with_a_weight() {
              [[queue]]\nid = {weighted}\nweight = 100\n"
         );
         let network = Network::parse("a.toml", &text).unwrap();
-        Dialect::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed))
+        Os::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed))
     };
     assert!(emit(5, 3).is_ok());
     let refusal = emit(2, 3).unwrap_err();
@@ -277,7 +273,7 @@ fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
                 rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
+    let emitted = Os::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
     let mut mapped = std::collections::BTreeMap::new();
     for line in emitted.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -309,7 +305,7 @@ const LOSSLESS: &str = "[[queue]]\nid = 3\ndscp = 26\nlossless = true\ntransport
 fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     let network = with_queues(&[LOSSY, LOSSLESS].concat());
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
+    let emitted = Os::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
     let has = |line: &str| emitted.text.lines().any(|emitted| emitted == line);
     // 301 ns are 60.2 m.
     assert!(has("nv set qos pfc TIDEGATE cable-length 61"));
@@ -330,7 +326,7 @@ fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     );
     // Without one, all memory stays where it is.
     let network = with_queues(LOSSY);
-    let text = Dialect::Nvue.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
+    let text = Os::Nvue.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let text = text.unwrap().text;
     assert!(!text.contains("traffic-pool") && !text.contains("pfc") && !text.contains("lossless"));
 }
@@ -344,7 +340,7 @@ fn nvue_divides_memory_so_that_marks_still_come_first() {
     let text = format!("{text}{LOSSY}{LOSSLESS}");
     let network = Network::parse("a.toml", &text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
+    let emitted = Os::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap();
     let pool = emitted.text.lines().find(|line| line.contains("default-lossless"));
     let percent: u32 = pool.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
     assert!((60..90).contains(&percent), "{percent}");
@@ -354,8 +350,8 @@ fn nvue_divides_memory_so_that_marks_still_come_first() {
     let network = Network::parse("a.toml", &text.replace("4MB", "850KB")).unwrap();
     let plan = Plan::new(&network);
     assert!(plan.works());
-    let refusal = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap_err();
-    assert!(refusal.what.contains("apart"), "{refusal}");
+    let refusal = Os::Nvue.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap_err();
+    assert!(refusal.what.contains("separate pool"), "{refusal}");
 }
 
 #[test]
@@ -365,7 +361,7 @@ fn relative_thresholds_are_of_the_quota_that_the_emitted_alpha_leaves() {
                 rtt = { base = \"12us\" }\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let text = Dialect::Nvue.emit(&plan, &Request::whole(Scheme::Bcc)).unwrap().text;
+    let text = Os::Nvue.emit(&plan, &Request::whole(Scheme::Bcc)).unwrap().text;
     let line = text.lines().find(|line| line.contains("min-threshold-percent"));
     // 108 KB of 2 MB are 5.4 %, of 2.25 MB they would be 4.8 %.
     assert!(line.unwrap().ends_with(" 6"), "{line:?}");
@@ -377,7 +373,7 @@ fn junos_has_a_lossless_class_with_the_code_points_of_its_classifier() {
     let queues = "[[queue]]\nid = 1\ndscp = 10\n[[queue]]\nid = 3\ndscp = 0\nlossless = true\n\
                   transport = \"dcqcn\"\n";
     let network = with_queues(queues);
-    let emitted = Dialect::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
+    let emitted = Os::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let text = emitted.unwrap().text;
     let has = |line: &str| {
         let line = format!("set class-of-service {line}");
@@ -400,7 +396,7 @@ fn junos_names_no_profile_that_it_does_not_define() {
     let queues =
         "[[queue]]\nid = 0\ndscp = 0\n[[queue]]\nid = 3\nlossless = true\ntransport = \"dcqcn\"\n";
     let network = with_queues(queues);
-    let emitted = Dialect::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
+    let emitted = Os::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let emitted = emitted.unwrap();
     assert!(!emitted.text.contains("congestion-notification-profile"));
     let note = "queue 3 is lossless, but no code point leads to it";
@@ -408,31 +404,31 @@ fn junos_names_no_profile_that_it_does_not_define() {
 }
 
 #[test]
-fn headroom_that_is_not_set_is_said() {
+fn missing_headroom_is_noted() {
     let network = with_queues(&[LOSSY, LOSSLESS].concat());
     let plan = Plan::new(&network);
     let needed = plan.headroom.as_ref().unwrap().of_port[0].1.0;
     let note = format!(
         "headroom is not set: each port needs {needed} B at 100Gbps for each lossless class"
     );
-    for dialect in [Dialect::Eos, Dialect::Nxos] {
+    for dialect in [Os::Eos, Os::Nxos] {
         let notes = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().notes;
         assert!(notes.contains(&note), "{dialect:?}: {notes:?}");
     }
     let network = with_queues(LOSSY);
-    let notes = Dialect::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
+    let notes = Os::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     assert!(notes.unwrap().notes.iter().all(|note| !note.contains("headroom")));
 }
 
 #[test]
-fn what_may_be_dropped_has_a_priority_group_apart_from_what_may_not() {
+fn lossy_and_lossless_queues_have_separate_priority_groups() {
     let emit = |lossless: u8, lossy: u8| {
         let queues = format!(
             "[[queue]]\nid = {lossless}\ndscp = 26\nlossless = true\ntransport = \"dcqcn\"\n\
              [[queue]]\nid = {lossy}\ndscp = 0\n"
         );
         let network = with_queues(&queues);
-        let emitted = Dialect::Sonic.emit(&Plan::new(&network), &COMPUTED);
+        let emitted = Os::Sonic.emit(&Plan::new(&network), &COMPUTED);
         let text = emitted.unwrap().text;
         assert_eq!(sonic::faults(&text), [""; 0]);
         let tables: serde_json::Value = serde_json::from_str(&text).unwrap();

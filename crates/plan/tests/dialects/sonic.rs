@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What is wrong with a `config_db.json` fragment.
+/// Faults of a `config_db.json` fragment.
 pub(crate) fn faults(text: &str) -> Vec<String> {
     let Ok(Value::Object(tables)) = serde_json::from_str(text) else {
         return vec!["no JSON object".to_owned()];

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use tidegate_harness::{suite, tests};
-use tidegate_plan::dialect::{Dialect, Request, Scheme};
+use tidegate_plan::dialect::{Os, Request, Scheme};
 use tidegate_plan::{Network, Plan};
 
 const TESTS: &[suite::Test] = tests![
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Why a program cannot be run.
+/// Reason why a program cannot be run.
 fn obstacle(program: &str, argument: &str, reason: &str) -> Option<String> {
     let ran =
         Command::new(program).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -49,7 +49,7 @@ fn with_device(script: &str) -> Command {
     command
 }
 
-/// Why nothing of what is emitted for tc can be applied here.
+/// Reason why emitted batches of tc cannot be applied here.
 fn kernel_obstacle() -> Option<String> {
     let kinds = ["ets bands 2 strict 2", "codel", "red limit 9000 avpkt 1000 bandwidth 1mbit"];
     let missing = kinds.into_iter().find(|kind| {
@@ -60,7 +60,7 @@ fn kernel_obstacle() -> Option<String> {
     Some(format!("no namespace, or no {name} in this kernel"))
 }
 
-/// A Python that has pyavd: that of the tests, or the user's own.
+/// A Python with pyavd: the tests' own, or the user's.
 fn python() -> Option<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python3");
     let mut candidates = [own, PathBuf::from("python3")].into_iter();
@@ -70,7 +70,7 @@ fn python() -> Option<PathBuf> {
     })
 }
 
-/// Runs a program with a text as its input; what it printed, and whether it ended well.
+/// Runs a program with a text as its input; returns its output and its success.
 fn run(command: &mut Command, input: &str) -> (String, bool) {
     let mut child = command
         .stdin(Stdio::piped())
@@ -84,7 +84,7 @@ fn run(command: &mut Command, input: &str) -> (String, bool) {
     (String::from_utf8_lossy(&text).into_owned(), output.status.success())
 }
 
-/// The worked networks of the guide, and what they are called.
+/// The worked networks of the guide with their names.
 fn networks() -> Vec<(&'static str, Network)> {
     let texts = [
         ("web", include_str!("../../../../networks/web.toml")),
@@ -97,14 +97,14 @@ fn networks() -> Vec<(&'static str, Network)> {
 
 mod check {
     use super::{
-        Command, Dialect, Network, Plan, Request, Scheme, networks, python, run, sonic, with_device,
+        Command, Network, Os, Plan, Request, Scheme, networks, python, run, sonic, with_device,
     };
 
     pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
         let python = python().unwrap();
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
+            let text = Os::Eos.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
             let script = include_str!("eos.py");
             let (said, well) = run(Command::new(&python).args(["-c", script]), &text);
             assert!(well, "{name}: {said}");
@@ -117,7 +117,7 @@ mod check {
     pub(super) fn sonic_passes_the_published_models() {
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Sonic.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
+            let text = Os::Sonic.emit(&plan, &Request::whole(Scheme::QueueRed)).unwrap().text;
             let tables = serde_json::from_str(&text).unwrap();
             let (said, well) = sonic::validate(&tables, &network);
             assert!(well, "{name}: {said}");
@@ -131,7 +131,7 @@ mod check {
         let (_, network) = networks().remove(0);
         let plan = Plan::new(&network);
         for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-            let text = Dialect::Tc.emit(&plan, &Request::whole(scheme)).unwrap().text;
+            let text = Os::Tc.emit(&plan, &Request::whole(scheme)).unwrap().text;
             // A port of each speed is like the others. In a namespace of its own if that is
             // allowed.
             let first_uplink = format!(" swp{} ", network.host_ports.count + 1);
@@ -143,7 +143,7 @@ mod check {
             for line in of_ports {
                 let words = line.split(' ').collect::<Vec<_>>().join(" ");
                 let (said, well) = run(&mut with_device(&format!("exec tc {words}")), "");
-                // What tc itself cannot read it says so; what the kernel has not, the kernel.
+                // tc reports lines that it cannot read; the kernel reports missing features.
                 let not_in_kernel = [
                     "qdisc kind is unknown",
                     "Operation not permitted",
@@ -171,8 +171,7 @@ mod check {
         let mut batches = Vec::new();
         for network in [&network, &one] {
             for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-                let text =
-                    Dialect::Tc.emit(&Plan::new(network), &Request::whole(scheme)).unwrap().text;
+                let text = Os::Tc.emit(&Plan::new(network), &Request::whole(scheme)).unwrap().text;
                 let lines = text.lines().filter(|line| line.contains(" swp1 "));
                 batches.push(lines.collect::<Vec<_>>().join("\n"));
             }

@@ -1,7 +1,7 @@
 //! SONiC's published YANG models, before which `yanglint` holds an emitted fragment.
 //!
-//! The models are not part of this repository: `TIDEGATE_SONIC_YANG` names a folder with those of
-//! sonic-buildimage (`src/sonic-yang-models/yang-models`, its templates rendered with
+//! The models are not part of this repository: `TIDEGATE_SONIC_YANG` names a folder with a copy
+//! from sonic-buildimage (`src/sonic-yang-models/yang-models`, its templates rendered with
 //! `yang_model_type=py`).
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tidegate_plan::Network;
 
 const FOLDER: &str = "TIDEGATE_SONIC_YANG";
 
-/// What the fragment refers to, and what is checked.
+/// Models that the fragment refers to, and models that it is checked against.
 const MODULES: [&str; 9] = [
     "sonic-device_metadata",
     "sonic-port",
@@ -35,7 +35,7 @@ pub(crate) fn obstacle() -> Option<String> {
     super::obstacle("yanglint", "--version", "yanglint (libyang-tools) is not installed")
 }
 
-/// What `yanglint` says of tables, and whether they are valid.
+/// Output of `yanglint` for tables, and whether they are valid.
 pub(crate) fn validate(tables: &Value, network: &Network) -> (String, bool) {
     let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
     let data = std::env::temp_dir().join(format!("tidegate-yang-{}.json", std::process::id()));

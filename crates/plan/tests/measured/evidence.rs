@@ -14,7 +14,7 @@ fn simulated(text: &str) -> Evidence {
 }
 
 #[test]
-fn a_network_whose_queues_stay_short_shows_nothing_and_what_would_show_more() {
+fn short_queues_show_nothing_and_name_traffic_that_shows_more() {
     let quiet = |incast: u32| {
         format!(
             "fabric = {{ host_ports = \"16x10Gbps\" }}\nswitch = {{ buffer = \"8MB\" }}\n\

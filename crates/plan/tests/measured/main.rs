@@ -1,6 +1,6 @@
 //! What thresholds cost, simulated: the ratios that verdicts about today's thresholds rest on.
 //!
-//! `src/evidence/measured.csv` holds them. To write it, in some minutes:
+//! `src/measured.csv` holds them. To write it, in some minutes:
 //! `TIDEGATE_BLESS=1 cargo test --release -p tidegate-plan --test measured`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -18,9 +18,9 @@ use tidegate_harness::golden;
 use tidegate_plan::current::Current;
 use tidegate_plan::evidence::estimate::Against;
 use tidegate_plan::evidence::measure::{Measure, Values};
-use tidegate_plan::evidence::measured::{TAIL, THROUGHPUT};
 use tidegate_plan::evidence::{Marks, Trial, Variant};
 use tidegate_plan::marking::{Marking, Ramp};
+use tidegate_plan::measured::{TAIL, THROUGHPUT};
 use tidegate_plan::{Network, Plan};
 use tidegate_results::Record;
 use tidegate_scenario::{Experiment, Scenario};
@@ -141,7 +141,7 @@ fn marks(formula: &Marks, shape: Shape) -> Marks {
 /// bits per second.
 type Pair = [f64; 2];
 
-/// What runs give, in the order of the formula and the shapes.
+/// Results of runs, in the order of the formula and the shapes.
 fn values(network: &Network, shapes: &[Shape]) -> Vec<Pair> {
     let plan = Plan::new(network);
     let mut trial = Trial::new(&plan, None, (1, 1), 1.0).unwrap();
@@ -155,7 +155,7 @@ fn values(network: &Network, shapes: &[Shape]) -> Vec<Pair> {
     measured(&trial)
 }
 
-/// What the runs of a trial give.
+/// Results of the runs of a trial.
 fn measured(trial: &Trial<'_>) -> Vec<Pair> {
     let pair = |record: &Record| {
         let tail = Values::of(record, None).get(Measure::P99Small);
@@ -214,7 +214,7 @@ fn lines(transport: &str, gbps: u32, shapes: &[Shape]) -> String {
 }
 
 fn table() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/evidence/measured.csv")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/measured.csv")
 }
 
 const HEAD: &str =
@@ -253,7 +253,7 @@ fn a_part_of_the_table_comes_out_again() {
     for line in lines("dcqcn", 100, &[ramp(5)]).lines() {
         assert!(
             committed.lines().any(|own| own == line),
-            "src/evidence/measured.csv is out of date: it has no line {line}\nwrite it with\n\
+            "src/measured.csv is out of date: it has no line {line}\nwrite it with\n\
              TIDEGATE_BLESS=1 cargo test --release -p tidegate-plan --test measured"
         );
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use tidegate_plan::dialect::{Dialect, HeadroomFrom, Only, Scheme};
+use tidegate_plan::dialect::{HeadroomFrom, Only, Os, Scheme};
 
 use super::{Common, Target, count};
 
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Args)]
 pub(crate) struct Emission {
     /// Print the switch configuration instead of the plan
-    #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(Dialect::NAMES))]
+    #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(Os::NAMES))]
     pub(crate) emit: Option<String>,
     /// Scheme to configure [default: the scheme that all switches of the dialect have]
     #[arg(long, value_name = "NAME", requires = "emit",

@@ -16,7 +16,7 @@ pub(crate) use pages::text;
 use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
-use tidegate_plan::dialect::Dialect;
+use tidegate_plan::dialect::Os;
 use tidegate_reproduce::library;
 use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
@@ -156,10 +156,10 @@ pub(crate) fn all() -> Vec<Entry> {
         let page = format!("# {}\n\n{times}\n", choice.name);
         entries.push(entry(Kind::Convention, choice.name, &line, page, Vec::new()));
     }
-    for (dialect, choice) in Dialect::ALL.iter().zip(choices(Dialect::FORM)) {
+    for (os, choice) in Os::ALL.iter().zip(choices(Os::FORM)) {
         let line = pages::first_sentence(choice.doc);
         let name = choice.name;
-        let mut entry = entry(Kind::Dialect, name, &line, dialect.page(), Vec::new());
+        let mut entry = entry(Kind::Dialect, name, &line, os.page(), Vec::new());
         entry.example = format!("switch = {{ buffer = \"32MB\", os = \"{name}\" }}\n");
         entries.push(entry);
     }

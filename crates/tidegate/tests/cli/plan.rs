@@ -156,7 +156,7 @@ fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_cha
     assert!(parts.iter().all(|part| said.stdout.contains(part)), "{}", said.stdout);
     let said = room.run("plan net.toml --emit eos");
     said.ended(2);
-    assert!(said.stderr.contains("what would have to change: "), "{}", said.stderr);
+    assert!(said.stderr.contains("needed change: "), "{}", said.stderr);
 }
 
 /// A switch of four ports with a lossless queue 3: PFC and a headroom of 300,000 B.

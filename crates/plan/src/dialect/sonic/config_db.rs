@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use tidegate_units::{Rate, Ratio};
 
-use crate::dialect::alpha_of_exponent;
+use crate::formula::limit::alpha_of_exponent;
 use crate::network::Network;
 
 /// Tables whose keys name ports and numbers: `Ethernet0,Ethernet4|3-4`.
@@ -115,7 +115,7 @@ impl<'a> ConfigDb<'a> {
         if let Some(megabits) = megabits {
             return Rate::from_bps(megabits.saturating_mul(1_000_000));
         }
-        crate::current::speed_by_place(network, super::number_of(network, name))
+        network.speed_of_port(super::number_of(network, name))
     }
 
     /// Row of `PORT_QOS_MAP` for a port, alone or with others.

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate, Setting};
 
 use self::config_db::{ConfigDb, OF_QUEUES};
-use super::{Draft, HeadroomFrom, Only, Refusal, Request, cable_metres, rows, short};
-use crate::judge;
+use super::draft::{Draft, cable_metres, rows, short};
+use super::{Dialect, HeadroomFrom, NotEcn, Only, Refusal, Request, Scheme, Support};
 use crate::marking::{Marking, Ramp};
 use crate::network::{Network, Queue};
 use crate::plan::{Plan, Row};
@@ -25,7 +25,7 @@ pub use patch::{Patch, patch};
 const LONGEST: u64 = 2_147_483_647;
 
 /// The exponents of two that `α` can be set to.
-pub(super) const EXPONENTS: RangeInclusive<i32> = -8..=7;
+const EXPONENTS: RangeInclusive<i32> = -8..=7;
 
 /// Name of maps, and prefix of other names.
 const NAME: &str = "TIDEGATE";
@@ -33,26 +33,67 @@ const NAME: &str = "TIDEGATE";
 /// Default memory reserved for a queue or a priority group: one packet.
 const LEAST_RESERVE: u64 = 1518;
 
-pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
-    if let Some(current) = request.current {
-        check_ports(plan.network, &ConfigDb::new(current))?;
+/// SONiC.
+pub(super) struct Sonic;
+
+impl Dialect for Sonic {
+    fn title(&self) -> &'static str {
+        "SONiC"
     }
-    let tables = tables(plan, request, out)?;
-    if request.current.is_none() {
-        out.note(
-            "ports are named by their first lane (Ethernet0, Ethernet4, …): compare with PORT",
-        );
+
+    fn support(&self, scheme: Scheme) -> Support {
+        match scheme {
+            Scheme::QueueRed => Support::Yes("WRED_PROFILE, on the instantaneous length"),
+            Scheme::Tcn => Support::No("queue-red: K is T at the speed of each port"),
+            Scheme::EcnSharp => {
+                Support::No("queue-red at λ·C·RTT of the 90th percentile, its instantaneous part")
+            }
+            Scheme::Bcc => {
+                Support::No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it")
+            }
+        }
     }
-    if request.only != Only::All {
-        out.note(format!(
-            "tables beside `{}` stay as they are; --only all emits maps, schedulers, buffers and PFC too",
-            request.only.write()
-        ));
+
+    fn not_ecn(&self) -> NotEcn {
+        NotEcn::Dropped(
+            "a WRED profile drops them at the thresholds at which it marks the others (SAI): give them a queue \
+             without `wred_profile`",
+        )
     }
-    out.note("marks show in: show queue wredcounters");
-    let text = serde_json::to_string_pretty(&Value::Object(tables));
-    out.line(text.expect("texts and maps can always be written"));
-    Ok(())
+
+    fn exponents(&self) -> Option<RangeInclusive<i32>> {
+        Some(EXPONENTS)
+    }
+
+    fn replaces_ports(&self) -> bool {
+        false
+    }
+
+    fn has_tables(&self) -> bool {
+        true
+    }
+
+    fn emit(&self, plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+        if let Some(current) = request.current {
+            check_ports(plan.network, &ConfigDb::new(current))?;
+        }
+        let tables = tables(plan, request, out)?;
+        if request.current.is_none() {
+            out.note(
+                "ports are named by their first lane (Ethernet0, Ethernet4, …): compare with PORT",
+            );
+        }
+        if request.only != Only::All {
+            out.note(format!(
+                "tables beside `{}` stay as they are; --only all emits maps, schedulers, buffers and PFC too",
+                request.only.write()
+            ));
+        }
+        out.note("marks show in: show queue wredcounters");
+        let text = serde_json::to_string_pretty(&Value::Object(tables));
+        out.line(text.expect("texts and maps can always be written"));
+        Ok(())
+    }
 }
 
 /// Checks that ports are known by name and speed, and that all rows belong to one switch.
@@ -249,7 +290,7 @@ fn buffers(
 ) {
     let network = plan.network;
     let exponent = out.exponent(network.switch.alpha, EXPONENTS).to_string();
-    let shared = Bytes(judge::shared_memory(network).0 * u64::from(network.switch.parts));
+    let shared = Bytes(network.shared_memory().0 * u64::from(network.switch.parts));
     let reserve = network.switch.reserve.0.max(LEAST_RESERVE).to_string();
     let has_lossy = network.queues.iter().any(|queue| !queue.lossless);
     if has_lossy {

@@ -8,7 +8,7 @@ use serde_json::json;
 use tidegate_plan::Plan;
 use tidegate_plan::answer;
 use tidegate_plan::current::Current;
-use tidegate_plan::dialect::{Configuration, Dialect, HeadroomFrom, Only, Request, Scheme, sonic};
+use tidegate_plan::dialect::{Configuration, HeadroomFrom, Only, Os, Request, Scheme, sonic};
 use tidegate_plan::evidence;
 use tidegate_plan::screen::screen;
 use tidegate_units::Setting;
@@ -103,20 +103,20 @@ fn configuration(
     dialect: &str,
     plan: &Plan<'_>,
     current: Option<&Current>,
-) -> Result<(Dialect, Configuration), Error> {
-    let dialect = Dialect::read(dialect).map_err(Error::new)?;
+) -> Result<(Os, Configuration), Error> {
+    let dialect = Os::read(dialect).map_err(Error::new)?;
     let scheme = match &arguments.emission.scheme {
         Some(name) => Scheme::read(name).map_err(Error::new)?,
         None => dialect.default_scheme(),
     };
-    if arguments.emission.patch && dialect != Dialect::Sonic {
+    if arguments.emission.patch && !dialect.has_tables() {
         let text = format!("--patch is for SONiC, and not for {}", dialect.title());
         return Err(Error::new(format!("{text}\nhint: leave it out, or --emit sonic")));
     }
     let only = Only::read(&arguments.emission.only).map_err(Error::new)?;
     let headroom = HeadroomFrom::read(&arguments.emission.headroom).map_err(Error::new)?;
     let is_asked = only != Only::Wred || headroom != HeadroomFrom::Platform;
-    if is_asked && dialect != Dialect::Sonic {
+    if is_asked && !dialect.has_tables() {
         let title = dialect.title();
         return Err(Error::new(format!(
             "--only and --headroom are for SONiC; {title} gets its whole configuration\n\
@@ -156,7 +156,7 @@ fn configuration(
 }
 
 /// The configuration alone goes to standard output: what rounding changed is said beside it.
-fn print(dialect: Dialect, configuration: &Configuration, output: Output) -> Result<(), Error> {
+fn print(dialect: Os, configuration: &Configuration, output: Output) -> Result<(), Error> {
     if output.json {
         let changes: Vec<_> = configuration
             .changes

@@ -65,6 +65,9 @@ fn command(arguments: &Arguments) -> String {
     if let Some(current) = &arguments.current {
         _ = write!(command, " --current {}", quoted(current));
     }
+    if arguments.others {
+        command += " --others";
+    }
     let Verify { seed, runs, size, .. } = &arguments.evidence;
     _ = write!(command, " --seed {seed} --runs {runs}");
     #[expect(clippy::float_cmp, reason = "the default is a whole number")]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tidegate_plan::dialect::Dialect;
+use tidegate_plan::dialect::Os;
 use tidegate_report::escaped;
 use tidegate_report::folder::Folder;
 use tidegate_study::text::count;
@@ -300,8 +300,8 @@ pub(super) fn plan() -> String {
         _ = write!(body, "<option>{}</option>", network.name);
     }
     body.push_str("</select></label> <label>Output <select id=\"emit\"><option value=\"\">thresholds with reasons</option>");
-    for dialect in Dialect::ALL {
-        let (name, title) = (dialect.name(), escaped(dialect.title()));
+    for os in Os::ALL {
+        let (name, title) = (os.name(), escaped(os.title()));
         _ = write!(body, "<option value=\"{name}\">configuration for {title}</option>");
     }
     body.push_str(

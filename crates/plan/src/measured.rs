@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 
 use tidegate_units::Rate;
 
-use super::model::real;
-use crate::marking::Ramp;
-use crate::network::Transport;
+use crate::marking::{Ramp, real};
+use crate::transport::Transport;
 
 /// The simulations.
 const TABLE: &str = include_str!("measured.csv");
