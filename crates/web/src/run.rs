@@ -137,7 +137,7 @@ const METRICS: [(&str, &str); 9] = [
     ("retransmissions", "resent"),
 ];
 
-/// Those of the metrics that a run has, as values and as text.
+/// Metrics that a run has, as values and as text.
 fn numbers(record: &Record) -> Vec<Value> {
     let number = |(name, title): &(&str, &str)| {
         let metric = Metric::all().find(|metric| metric.name == *name)?;

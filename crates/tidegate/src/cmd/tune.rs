@@ -31,11 +31,11 @@ use crate::network;
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::ProgressBoard;
 
-/// The page in the results folder.
+/// Page in the results folder.
 const PAGE: &str = "tune.html";
-/// What the screen shows.
+/// Parts of the page that the screen shows.
 const ON_SCREEN: [&str; 2] = ["verdict", "comparison"];
-/// What is varied of a network if nobody says so.
+/// Default variation of a network.
 const VARY: &str = "scale=0.25..4:9";
 
 impl From<String> for Error {
@@ -44,15 +44,15 @@ impl From<String> for Error {
     }
 }
 
-/// What is tuned, and where.
+/// Scenario or network that is tuned, and the cells in which candidates are compared.
 struct Subject {
     title: String,
     facts: Vec<String>,
     candidates: Vec<Candidate>,
     cells: Vec<Cell>,
-    /// The scenario without its sweep, for so many seeds.
+    /// Text of the scenario without its sweep, for a number of seeds.
     base: Box<dyn Fn(u32) -> String>,
-    /// From how many bytes on flows are large.
+    /// Size from which flows are large.
     large: Option<Bytes>,
     /// Traffic that would bring queues to their thresholds.
     reach: String,
@@ -122,8 +122,8 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
     })
 }
 
-/// Runs a shard of the first round that is not complete: the rounds after it depend on what it
-/// finds. All shards fill one folder.
+/// Runs a shard of the first incomplete round: the rounds after it depend on its results. All
+/// shards fill one folder.
 fn run_shard(
     arguments: &Tune,
     tuning: &Tuning,
@@ -168,18 +168,18 @@ fn run_shard(
         }
         Some((runs, _)) => output.say(&format!(
             "{} of round {round} are in {folder}\nhint: the same command runs the next round when all shards have \
-             come so far; {hint} runs what is left on one machine",
+             finished this one; {hint} runs the rest on one machine",
             count(runs, "run")
         )),
         None if found.is_some() => output.say(&format!(
-            "all rounds are in {folder}\nhint: {hint} says what was found"
+            "all rounds are in {folder}\nhint: {hint} shows the result"
         )),
         None => return Ok(ExitStatus::Bad),
     }
     Ok(ExitStatus::Good)
 }
 
-/// Has an engine run what a round lacks, and whether all of it is there.
+/// Has an engine make the missing runs of a round. Returns true if the round is complete.
 fn fill(
     evaluation: &Evaluation,
     numbers: &[usize],
@@ -201,7 +201,7 @@ fn fill(
     Ok(engine::run(&work, &arguments.engine, engine, output)?.is_some())
 }
 
-/// Bars for runs that are there already.
+/// Bars for runs that exist already.
 fn silent(output: Output) -> ProgressBoard {
     ProgressBoard::new(0, output.silent())
 }
@@ -252,7 +252,7 @@ fn request(arguments: &Tune) -> Result<Request, Error> {
     })
 }
 
-/// Whether a file is a network and no scenario: only networks have a fabric.
+/// True if a file is a network, not a scenario: only networks have a fabric.
 fn is_network(file: &str) -> bool {
     let is_fabric = |line: &str| {
         let line = line.trim_start().trim_start_matches('[');
@@ -301,7 +301,7 @@ fn of_network(
     facts.extend(model.notes.iter().cloned());
     let lowest = Marks::formula(&answer).lowest(&network);
     let reach = model.reach(lowest, arguments.size);
-    // The model borrows the network: its text is all that is needed later.
+    // The model borrows the network: only its text is needed later.
     let seed = arguments.seed;
     let marker = model.scenario("tune", seed, u32::MAX);
     let runs = format!("runs = {}\n", u32::MAX);
@@ -325,20 +325,20 @@ fn of_scenario(
     let file = arguments.file.clone();
     let overrides = [format!("seed={seed}"), "runs=1".to_owned()];
     let mut scenario = source::read(&file, &overrides).map_err(Error::new)?;
-    // A sweep of one value is one too: there cannot be a second beside it.
+    // A sweep of one value also counts: a scenario cannot have a second one.
     if !scenario.keys().is_empty() {
         return Err(Error::new(format!(
             "{file} has a sweep of its own, which cannot be tuned\n\
-             hint: leave its [sweep] out, and give what it varies with --vary"
+             hint: remove its [sweep], and give the varied settings with --vary"
         )));
     }
     if request.varies.is_empty() {
         return Err(Error::new(
-            "a scenario needs --vary: what is tuned\n\
-             hint: such as --vary switch.marking.threshold=20KB..320KB",
+            "a scenario needs --vary, the settings to tune\n\
+             hint: for example --vary switch.marking.threshold=20KB..320KB",
         ));
     }
-    // Its points are called as candidates are: none of them is the file's baseline.
+    // Its points are named like candidates: none of them is the file's baseline.
     scenario.baseline = None;
     let resolved = scenario.resolved();
     let candidates = space::of_scenario(&resolved, &request.varies)?;
@@ -371,7 +371,7 @@ fn schedule(
     let others = subject.candidates.len() - 1;
     if others == 0 {
         return Err(Error::new(
-            "all that is tried is what the formula says\nhint: more values, such as --vary scale=0.25..4:9",
+            "there is no candidate but the formula's thresholds\nhint: give more values, for example --vary scale=0.25..4:9",
         ));
     }
     let cells = subject.cells.len();
@@ -398,7 +398,7 @@ fn schedule(
 }
 
 /// The budget in runs. Minutes are as many runs as the estimate gives, so that the search itself
-/// knows nothing of time.
+/// does not depend on time.
 fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, Error> {
     let text = arguments.budget.trim();
     let bad = || {
@@ -435,7 +435,7 @@ fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, 
     Ok(runs)
 }
 
-/// The words of the command that gives the same search, without the program.
+/// Words of the command that repeats the search, without the program.
 fn words(arguments: &Tune, runs: usize) -> Vec<String> {
     let mut words = vec!["tune".to_owned(), arguments.file.clone()];
     let mut add = |name: &str, value: &str| {
@@ -457,7 +457,7 @@ fn words(arguments: &Tune, runs: usize) -> Vec<String> {
     words
 }
 
-/// The same as a shell takes it.
+/// The same command, quoted for a shell.
 fn command(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("tidegate {}", words.join(" "))

@@ -1,4 +1,4 @@
-//! What `plan` answers, emits and refuses.
+//! Answers, configurations and errors of `plan`.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ fn at_80_columns(room: &Room, line: &str) -> Said {
     Said::new(line, &output)
 }
 
-/// Blocks of the guide that show a command: its output is what the program prints today. A line
-/// with an ellipsis alone represents what was left out.
+/// Blocks of the guide that show a command: the program must still print their output. A line
+/// that is only an ellipsis represents omitted lines.
 #[test]
 fn the_guide_shows_what_the_program_prints() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -85,7 +85,7 @@ fn a_configuration_alone_goes_to_standard_output() {
     let tables: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(tables["WRED_PROFILE"]["TIDEGATE_Q0_25G"]["green_min_threshold"], "45000");
     assert!(said.stderr.contains("note: "), "{}", said.stderr);
-    // What was written is read back as what the formula says.
+    // The configuration, read back, has the formula's thresholds.
     room.write("config_db.json", &said.stdout);
     let again = room.run("plan net.toml --current config_db.json");
     assert!(again.stdout.contains("as the formula says"), "{}", again.stdout);

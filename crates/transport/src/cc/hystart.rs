@@ -96,10 +96,8 @@ impl HyStart {
     /// The round has enough samples: enters or leaves conservative slow start.
     fn judge(&mut self) {
         match self.conservative {
-            Some(Conservative { baseline, .. }) => {
-                if self.current < baseline {
-                    self.conservative = None;
-                }
+            Some(Conservative { baseline, .. }) if self.current < baseline => {
+                self.conservative = None;
             }
             None if self.last != Span::MAX => {
                 let rise = Span::from_ps(self.last.as_ps() / RISE_DIVISOR);
@@ -108,7 +106,7 @@ impl HyStart {
                     self.conservative = Some(Conservative { baseline: self.current, rounds: 0 });
                 }
             }
-            None => {}
+            _ => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `tidegate plan`: from a network to thresholds, what they mean, and a switch configuration.
+//! `tidegate plan`: from a network to thresholds, their meaning, and a switch configuration.
 
 mod verify;
 
@@ -48,7 +48,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<ExitStatus, 
     let sheet = || {
         let mut sheet = answer::sheet(&plan, current.as_ref());
         let parts = evidence.map_or_else(Vec::new, evidence::parts);
-        // Before what others print, which is long.
+        // Before the tables of published settings, which are long.
         let mut ids = sheet.parts.iter().map(|part| part.id.as_str());
         let place = ids.position(|id| id.starts_with(answer::OTHERS));
         let place = place.unwrap_or(sheet.parts.len());
@@ -93,7 +93,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<ExitStatus, 
         evidence.shows_nothing() || evidence.losses().next().is_some()
     };
     let is_refuted = evidence.is_some_and(fails);
-    // A configuration that mends what is broken was made all the same.
+    // The command succeeds if it printed a configuration that repairs the switch.
     let is_broken = configuration.is_none() && current.is_some_and(|today| today.is_broken(&plan));
     Ok(if plan.works() && !is_refuted && !is_broken { ExitStatus::Good } else { ExitStatus::Bad })
 }
