@@ -158,7 +158,7 @@ fn check_finds_an_unknown_baseline() {
     // A run of its own has no point to compare with.
     let alone = room.run("check right.toml --set sweep={}");
     alone.ended(0);
-    alone.reports("there is no baseline");
+    alone.reports("results have no baseline");
 }
 
 #[test]
