@@ -475,7 +475,7 @@ mod tests {
             });
             self.ssthresh = whole_bytes(whole_bytes(self.cwnd) * 0.7).max(2.0);
             self.cwnd = self.ssthresh;
-            self.stage = Stage::NONE;
+            self.stage = None;
         }
 
         fn timeout(&mut self) {
@@ -483,7 +483,7 @@ mod tests {
             self.w_max = None;
             self.ssthresh = (self.cwnd * 0.7).max(2.0);
             self.cwnd = 1.0;
-            self.stage = Stage::NONE;
+            self.stage = None;
         }
 
         fn ack(&mut self, now: f64, rtt: f64) {
