@@ -474,7 +474,7 @@ mod tests {
                 _ => self.cwnd,
             });
             self.ssthresh = whole_bytes(whole_bytes(self.cwnd) * 0.7).max(2.0);
-            self.cwnd = self.ssthresh;
+            self.cwnd = self.ssthresh.min(self.cwnd);
             self.stage = None;
         }
 
