@@ -154,7 +154,7 @@ fn keys_that_cannot_be_varied_are_refused_with_alternatives() {
         ("--vary scale", "there is no `=`", "KEY=a..b"),
         ("--vary depth=1,2", "no such key", "keys are scale"),
         ("--vary scale=1,2 --vary scale=3", "given twice", "all its values"),
-        ("--vary scale=1", "what the formula says", "more values"),
+        ("--vary scale=1", "no candidate but the formula's thresholds", "more values"),
         ("--budget 0", "is no budget", "runs such as 200"),
         ("--budget soon", "is no budget", "10min"),
         ("--budget 5", "5 runs is too few for 8 candidates", "--budget 15"),

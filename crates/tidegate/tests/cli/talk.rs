@@ -21,7 +21,7 @@ fn list_shows_the_names_of_a_kind() {
     let schemes = room.run("list schemes");
     schemes.ended(0);
     assert_eq!(schemes.stdout, lines(mark::Config::entries()));
-    assert_eq!(schemes.stderr, "\n`tidegate explain NAME` describes each.\n");
+    assert_eq!(schemes.stderr, "\n`tidegate explain NAME` describes one.\n");
     let schedulers = room.run("list schedulers --quiet");
     assert_eq!(schedulers.stdout, lines(sched::Config::entries()));
     assert_eq!(schedulers.stderr, "");
@@ -90,7 +90,7 @@ fn explain_knows_synonyms() {
         ("k", "queue-red · scheme", "K is `threshold`"),
         ("kmin", "queue-red · scheme", "Kmin is `min_threshold`"),
         ("dctcp threshold", "queue-red · scheme", "K = C × RTT × λ"),
-        ("pool", "dynamic-threshold · buffer", "`pool-red` and `bcc`"),
+        ("pool", "dynamic-threshold · buffer", "`pool-red`"),
         ("rto", "rto_min · key", "transport.rto_min"),
         ("rto_min", "rto_min · key", "Lower bound of the timeout"),
         ("ecmp", "ecmp · key", "per-node"),

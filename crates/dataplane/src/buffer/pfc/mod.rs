@@ -115,7 +115,7 @@ const EGRESS: Piece = Piece {
 impl Named for Config {
     const ABOUT: About = About::new(
         "pfc",
-        "stores a packet if its ingress account has room, and pauses the sender",
+        "admits while the ingress account has room, and pauses the sender",
         "buffers.md#pfc",
     )
     .made_of(&[EGRESS])
