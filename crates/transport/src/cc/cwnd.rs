@@ -116,6 +116,11 @@ impl Cwnd {
         }
     }
 
+    /// Congestion avoidance has begun: the next slow start counts up to L segments of an ACK again.
+    pub(super) fn end_slow_start(&mut self) {
+        self.limit = self.params.limit();
+    }
+
     /// Raises the window; ssthresh stays.
     pub(super) fn raise_to(&mut self, window: u32) {
         self.window = window.min(self.params.max).max(self.window);
@@ -294,6 +299,11 @@ impl OncePerWindow {
     pub fn on_loss(&mut self, sent: Seq) {
         self.end = Some(sent);
         self.frozen = false;
+    }
+
+    /// Whether a loss of the byte at `una` belongs to the window of data of the last reaction.
+    pub fn covers(&self, una: Seq) -> bool {
+        self.end.is_some_and(|end| una.is_before(end))
     }
 
     /// Forgets the last reaction.

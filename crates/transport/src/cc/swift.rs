@@ -130,6 +130,10 @@ impl Swift {
             decrease: config.decrease,
             max_decrease: config.max_decrease,
         };
+        if swift.flow_from <= swift.flow_to {
+            // Their roots are the same in 2^-24.
+            return out("flow_max", &config.flow_max, "further above flow_min");
+        }
         // At most the packet.
         swift.least = config.min_window.of(u64::from(params.mss) << 16) as u32;
         swift.take_window();
@@ -241,12 +245,15 @@ impl CongestionControl for Swift {
 
     /// Algorithm 1, "On Receiving ACK".
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
+        if acked.bytes > 0 {
+            // Also without a sample, as the ACK of a retransmission.
+            self.timeouts = 0;
+        }
         let Some(rtt) = acked.rtt else {
             return Reaction::None;
         };
         let may_decrease = self.may_decrease(acked.now);
         self.rtt.take(rtt);
-        self.timeouts = 0;
         let (delay, target) = (rtt - self.endpoint_delay, self.target_delay());
         if delay < target {
             if acked.may_grow {
@@ -361,7 +368,31 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_without_a_sample_changes_nothing() {
+    fn an_ack_of_new_data_ends_the_count_of_timeouts_also_without_a_sample() {
+        let config = Config { reset_after: 2, ..plain() };
+        let mut swift = swift(&config, 32_000);
+        let at = |us| Flight { now: Time::from_us(us), ..flight(0, 32) };
+        swift.on_timeout(&at(0), Timeout::First);
+        assert_eq!(swift.window(), 16_000);
+        swift.on_ack(&Acked { rtt: None, ..ack_at(1, 0) });
+        swift.on_timeout(&at(1_000_000), Timeout::First);
+        assert_eq!(swift.window(), 8_000);
+        swift.on_timeout(&at(2_000_000), Timeout::Repeated);
+        assert_eq!(swift.window(), 1, "two in a row");
+    }
+
+    #[test]
+    fn bounds_of_the_flow_part_with_equal_roots_are_refused() {
+        for (least, most) in [("0.1", "0.100001"), ("1048574", "1048575")] {
+            let read = |text: &str| text.parse::<Ratio>().unwrap();
+            let config = Config { flow_min: read(least), flow_max: read(most), ..plain() };
+            let error = std::format!("{}", Swift::new(&config, &params()).unwrap_err());
+            assert!(error.contains("flow_max"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_ack_without_a_sample_does_not_change_the_window() {
         let mut swift = swift(&plain(), 10_000);
         swift.on_ack(&Acked { rtt: None, ..ack_at(0, 0) });
         assert_eq!(swift.window(), 10_000);
