@@ -45,7 +45,7 @@ pub(crate) fn runs_on_ray_are_those_of_one_machine_to_the_byte() {
     wait_for("a worker of shard 7", || kill_worker("7/24"));
     let said = room.run("attach filled");
     said.ended(0);
-    said.reports("lost, shard 7");
+    said.reports("lost, the first is shard 7");
     same(&room, "filled", "local");
     assert_eq!(finished(&room, "filled"), finished(&room, "local"));
 }

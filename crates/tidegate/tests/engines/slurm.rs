@@ -175,7 +175,7 @@ pub(crate) fn an_array_of_60_survives_its_workers_and_its_submitter() {
     second.reports("another tidegate already follows");
     let said = Said::new("attach filled", &attached.wait_with_output().unwrap());
     said.ended(0);
-    said.reports("lost, shard ");
+    said.reports("lost, the first is shard ");
     assert!(said.stdout.contains("report: "), "{}", said.stdout);
     same(&room, "filled", "local");
     let runs = finished(&room, "filled");
