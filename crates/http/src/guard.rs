@@ -9,7 +9,8 @@ const CROSS_ORIGIN: &str = "cross-origin request refused";
 ///
 /// `Host` must name the server: an address, `localhost`, or a name that the user has allowed. The
 /// owner of any other name can make it resolve to this machine, so that a page of that name could
-/// read the answers (DNS rebinding). HTTP/1.0 may omit `Host`; browsers never do.
+/// read the answers (DNS rebinding). HTTP/1.0 may omit `Host` where a server only shows data; browsers
+/// never do.
 ///
 /// Other pages may link to some pages of the server, and send no other requests.
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Guard {
     pub fn refusal(&self, request: &Request) -> Option<Answer> {
         let refused = |status, why: &str| Some(Answer::text(status, why));
         let host = request.header("host");
-        if host.is_none() && !request.omits_host() {
+        if host.is_none() && (self.own.is_some() || !request.omits_host()) {
             return refused("400 Bad Request", "exactly one Host header is needed");
         }
         // The client must not choose which of several lines counts.
@@ -246,6 +247,12 @@ mod tests {
         ] {
             let refusal = guard.refusal(&request(text));
             assert_eq!(refusal.map_or("200", |answer| &answer.status[..3]), expected, "{text}");
+        }
+        // A server that takes POST requests needs it from HTTP/1.0, too.
+        let own = self::guard("127.0.0.1:80", &[]);
+        for text in ["GET / HTTP/1.0\r\n\r\n", "POST / HTTP/1.0\r\n\r\n"] {
+            let refusal = own.refusal(&request(text));
+            assert!(refusal.is_some_and(|answer| answer.status.starts_with("400")), "{text}");
         }
     }
 

@@ -217,7 +217,8 @@ pub fn fetch(address: SocketAddr) -> io::Result<String> {
     let mut text = String::new();
     stream.take(1 << 24).read_to_string(&mut text)?;
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-    if head.starts_with("HTTP/1.1 200 ") {
+    // Older switches answer HTTP/1.0.
+    if ["HTTP/1.1 200 ", "HTTP/1.0 200 "].iter().any(|line| head.starts_with(line)) {
         Ok(body.to_owned())
     } else {
         let line = head.lines().next().unwrap_or("nothing");

@@ -72,6 +72,15 @@ class Commands(unittest.TestCase):
             with self.assertRaisesRegex(tidegate.Error, "`tidegate list` was stopped"):
                 tidegate.names()
 
+    def test_a_program_that_fails_raises(self):
+        with tempfile.TemporaryDirectory() as folder:
+            stub = pathlib.Path(folder, "tidegate")
+            stub.write_text("#!/bin/sh\necho part of an answer\nexit 101\n")
+            stub.chmod(0o755)
+            with mock.patch.dict(os.environ, {"TIDEGATE": str(stub)}):
+                with self.assertRaisesRegex(tidegate.Error, "ended with code 101"):
+                    tidegate.explain("tcn")
+
     def test_ctrl_c_raises_in_python_after_a_command(self):
         # Where the tests run in the background it is ignored.
         before = signal.default_int_handler

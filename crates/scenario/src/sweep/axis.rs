@@ -4,7 +4,7 @@ use super::{range, undo};
 use crate::sections::ROOT;
 use crate::settings::limits::Limits;
 use crate::settings::reader::suggest;
-use crate::text::document::{Entry, Node, Step, Table, Value, steps};
+use crate::text::document::{Entry, Node, Step, Table, Value, both_given, now, steps};
 use crate::text::problem::{Location, Problem};
 
 /// An axis: a varied key with its values in order.
@@ -203,6 +203,20 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
     Ok(texts.into_iter().map(value).collect())
 }
 
+/// Refuses keys of one table under its old and its current name.
+fn refuse_two_names(sets: &[(Vec<Step>, Node)]) -> Result<(), Problem> {
+    for (at, (later, node)) in sets.iter().enumerate() {
+        for (first, _) in &sets[..at] {
+            let steps = first.iter().zip(later);
+            let mut same = steps.take_while(|(first, later)| now(&first.name) == now(&later.name));
+            if let Some((first, later)) = same.find(|(first, later)| first.name != later.name) {
+                return Err(both_given(&first.name, &later.name).at(&node.loc));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Keys that one value sets. Labels are added later unless it has its own.
 fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     let mut node = node.clone();
@@ -221,6 +235,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     let is_empty = matches!(&node.value, Value::Table(table) if table.entries().is_empty());
     let mut sets = Vec::new();
     flatten(path.to_vec(), &node, &mut sets)?;
+    refuse_two_names(&sets)?;
     // An empty table is ambiguous: it could mean nothing, or a table with defaults.
     if sets.is_empty() || is_empty {
         return Err(Problem::new("this value of the sweep sets nothing").at(&node.loc));

@@ -372,4 +372,8 @@ fn cc_and_its_old_name_rule_are_the_same_table() {
     }
     let said = with(&format!("{old}{new}"), &[]).unwrap_err().to_string();
     assert!(said.contains("`rule` and `cc` are both given"), "{said}");
+    let value = "{ label = 'x', 'transport.rule.gain' = '1/8', 'transport.cc.gain' = '1/4' }";
+    let sweep = format!("{old}[sweep]\nrules = [{value}]\n");
+    let said = with(&sweep, &[]).and_then(|scenario| scenario.plan()).unwrap_err().to_string();
+    assert!(said.contains("`rule` and `cc` are both given"), "{said}");
 }

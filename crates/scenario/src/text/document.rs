@@ -61,6 +61,13 @@ pub(crate) fn now(key: &str) -> &str {
     if key == RENAMED.0 { RENAMED.1 } else { key }
 }
 
+/// A table is given under both names.
+pub(crate) fn both_given(first: &str, second: &str) -> Problem {
+    let (old, new) = RENAMED;
+    Problem::new(format!("`{first}` and `{second}` are both given"))
+        .help(format!("`{old}` is the old name of `{new}`: keep `{new}`"))
+}
+
 /// Old name of a renamed table.
 pub(crate) fn before(key: &str) -> Option<&'static str> {
     (key == RENAMED.1).then_some(RENAMED.0)
@@ -405,11 +412,7 @@ impl Converter<'_> {
                 continue;
             };
             if first.key != entry.key {
-                let (old, new) = RENAMED;
-                let message = format!("`{}` and `{}` are both given", first.key, entry.key);
-                return Err(Problem::new(message)
-                    .at(&entry.loc)
-                    .help(format!("`{old}` is the old name of `{new}`: keep `{new}`")));
+                return Err(both_given(&first.key, &entry.key).at(&entry.loc));
             }
             let message = format!("`{}` is given twice", entry.key);
             return Err(Problem::new(message)
