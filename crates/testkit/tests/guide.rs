@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that the copy leaves out: builds, measurements, and hidden folders.
-const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
+/// Folders that the copy leaves out: builds, results, and hidden folders.
+const LEFT_OUT: [&str; 3] = ["fuzz", "target", "tidegate-results"];
 
 /// Pages that are followed, all on one copy, so that it is built once.
 const PAGES: [&str; 5] = [

@@ -213,8 +213,7 @@ fn points_are_compared_by_seed_with_the_most_similar_baseline() {
 
     let summary = Summary::new(&runs, Some("red"));
     assert_eq!(summary.baseline, None);
-    let warning =
-        "no point is called red, so nothing is compared with it; there are: tcn, load 0.3;";
+    let warning = "no point is called red, so there is no baseline; the points are: tcn, load 0.3;";
     assert!(summary.warnings[0].starts_with(warning), "{:?}", summary.warnings);
 }
 

@@ -87,7 +87,7 @@ fn a_baseline_adds_ratios() {
         point("b", vec![estimate(1.0, 0.1, Some(0.5))]),
     ];
     let found = shown(&summary(vec![TIME], points), 80);
-    assert!(found.contains("divided by the baseline's"), "{found}");
+    assert!(found.contains("relative to the baseline, paired by seed"), "{found}");
     assert!(found.contains("0.500*"), "{found}");
 }
 
@@ -210,7 +210,7 @@ fn classes_of_service_have_a_table_unless_they_are_too_many() {
         assert!(found.lines().any(|line| line == title), "{found}");
     }
     let many = with(9);
-    assert!(many.contains("by class of service: there are 9"), "{many}");
+    assert!(many.contains("by class of service (9 in total)"), "{many}");
 }
 
 #[test]
