@@ -476,7 +476,7 @@ pub(super) fn charts_continue_with_samples_behind_recorded_packets() {
     let [queue, length, wait] = ["queue", "length", "wait"].map(caption);
     let until = format!("until {:.0} ms", found["until"].as_f64().unwrap() / 1e3);
     assert!(queue.contains(&format!("packets recorded {until}")), "{queue}");
-    assert!(queue.contains("KB wait"), "{queue}");
+    assert!(queue.contains("KB queued"), "{queue}");
     assert!(length.ends_with(&format!("dropped {until}")), "{length}");
     assert!(wait.contains(&format!("packets recorded {until}")), "{wait}");
     page.value("document.querySelector('.skip').click()");
