@@ -82,7 +82,7 @@ fn kept() -> PathBuf {
 }
 
 #[test]
-fn the_page_of_all_claims_is_what_is_made_of_the_measurements_that_are_kept() {
+fn the_page_of_all_claims_follows_from_the_stored_measurements() {
     let path = kept().with_extension("md");
     let page = page::markdown(&paper::papers(), &Judged::kept(&kept()).unwrap());
     if std::env::var_os("TIDEGATE_BLESS").is_some() {

@@ -118,7 +118,7 @@ fn the_scenarios_of_the_guide_run_without_a_warning() {
 }
 
 #[test]
-fn what_the_documents_set_can_be_set() {
+fn keys_set_in_the_documents_exist() {
     let (_, rack) = guide().into_iter().find(|(_, text)| text.contains("\"rack\"")).unwrap();
     let mut commands = 0;
     for file in ["README.md", "docs/guide/first-run.md", "docs/guide/your-network.md"] {

@@ -214,7 +214,7 @@ fn rest() {
     thread::sleep(Duration::from_secs(1));
 }
 
-pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
+pub(crate) fn interfaces_that_cannot_be_ports_are_refused() {
     let namespace = Namespace::new().unwrap();
     let error = |names: &[&str]| {
         let mut config = Config::new();

@@ -36,7 +36,7 @@ const TESTS: &[suite::Test] = tests![
     links::an_interface_that_is_made_again_is_used_again,
     links::an_interface_that_was_elsewhere_for_a_moment_is_used_again,
     links::tap_interfaces_are_ports_too,
-    links::what_is_no_ethernet_between_stations_is_refused,
+    links::interfaces_that_cannot_be_ports_are_refused,
     offloads::checksums_that_hosts_leave_to_hardware_are_finished_on_request,
     offloads::service_tags_pass_besides_the_longest_packet,
     privilege::without_privilege_every_test_is_skipped_by_name,
@@ -45,7 +45,7 @@ const TESTS: &[suite::Test] = tests![
     testbed::a_congestion_control_that_the_kernel_lacks_is_named,
     testbed::a_plan_is_carried_out_and_all_marks_arrive,
     testbed::a_run_that_is_interrupted_ends_and_leaves_nothing,
-    wireshark::what_leaves_is_whole_and_marked_as_wireshark_reads_it,
+    wireshark::frames_leave_whole_and_wireshark_reads_their_marks,
 ];
 
 fn main() -> ExitCode {

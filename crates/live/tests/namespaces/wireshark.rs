@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use super::bed::Bed;
 use super::exactness::red;
 
-pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
+pub(crate) fn frames_leave_whole_and_wireshark_reads_their_marks() {
     let bed = Bed::new(2);
     let mut config = bed.config("100Mbps");
     config.marking = red(5);

@@ -268,7 +268,7 @@ fn eos_refuses_a_strict_queue_below_one_with_a_weight() {
 }
 
 #[test]
-fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
+fn every_code_point_has_a_queue_under_any_default_of_the_switch() {
     let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\n\
                 rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
     let network = Network::parse("a.toml", text).unwrap();

@@ -16,7 +16,7 @@ use tidegate_plan::dialect::{Os, Request, Scheme};
 use tidegate_plan::{Network, Plan};
 
 const TESTS: &[suite::Test] = tests![
-    check::eos_passes_the_validation_of_pyavd_and_is_what_it_would_write,
+    check::eos_passes_pyavd_and_equals_its_output,
     check::sonic_passes_the_published_models,
     check::tc_reads_every_line,
     check::kernel_takes_one_batch_after_another,
@@ -100,7 +100,7 @@ mod check {
         Command, Network, Os, Plan, Request, Scheme, networks, python, run, sonic, with_device,
     };
 
-    pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
+    pub(super) fn eos_passes_pyavd_and_equals_its_output() {
         let python = python().unwrap();
         for (name, network) in networks() {
             let plan = Plan::new(&network);

@@ -18,7 +18,7 @@ fn at_80_columns(room: &Room, line: &str) -> Said {
 /// Blocks of the guide that show a command: the program must still print their output. A line
 /// that is only an ellipsis represents omitted lines.
 #[test]
-fn the_guide_shows_what_the_program_prints() {
+fn the_guide_shows_the_output_of_the_program() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = fs::read_to_string(top.join("docs/guide/plan.md")).unwrap();
     let room = Room::new("plan-guide");
@@ -101,7 +101,7 @@ fn a_configuration_alone_goes_to_standard_output() {
 }
 
 #[test]
-fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
+fn bad_networks_are_shown_with_line_caret_and_accepted_values() {
     let room = Room::new("plan-bad");
     let cases = [
         ("base = \"20us\"", "base = \"0us\"", "a round-trip time of zero", "net.toml:3:16"),
@@ -141,7 +141,7 @@ fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
 }
 
 #[test]
-fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_change() {
+fn a_network_without_a_working_threshold_names_the_needed_changes() {
     let room = Room::new("plan-none");
     room.write("net.toml", &NETWORK.replace("16MB\", alpha = 1", "100KB\", alpha = \"1/8\""));
     let said = room.run("plan net.toml");
@@ -216,7 +216,7 @@ fn a_broken_configuration_ends_with_1_and_names_the_ports() {
 }
 
 #[test]
-fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
+fn a_patch_is_small_explains_itself_and_lowers_nothing() {
     let room = Room::new("plan-patch");
     room.write("net.toml", ROCE);
     room.write("config_db.json", &config_db("3,4", "WRED"));

@@ -130,7 +130,7 @@ fn pages_and_results_are_shown() {
 
 /// Results are shown as far as they are; runs that are half-written are not finished.
 #[test]
-fn what_is_not_finished_is_said() {
+fn unfinished_studies_are_reported() {
     let room = room("serve-half");
     let runs = room.path().join("results/tiny/runs");
     let mut all: Vec<_> = fs::read_dir(&runs).unwrap().map(|run| run.unwrap().path()).collect();
@@ -238,7 +238,7 @@ fn links_lead_nowhere_else() {
 
 /// A resumed study gets its scenario from the server; nothing is written where a link may be.
 #[test]
-fn going_on_writes_to_nobody_elses_file() {
+fn resuming_writes_only_to_its_own_folder() {
     let room = room("serve-resume");
     let tiny = room.path().join("results/tiny");
     let mut runs: Vec<_> = fs::read_dir(tiny.join("runs")).unwrap().collect();
@@ -373,7 +373,7 @@ fn every_build_contains_the_playground() {
 
 /// Started studies end with the server and keep their finished runs.
 #[test]
-fn what_is_started_ends_with_the_server() {
+fn started_studies_end_with_the_server() {
     let room = Room::with_tiny("serve-end");
     let mut server = Server::begun(&room, &["--jobs", "1"]);
     let port = server.port;
@@ -433,7 +433,7 @@ fn a_folder_has_one_writer() {
 }
 
 #[test]
-fn what_cannot_be_served_is_said_at_once() {
+fn invalid_server_options_are_refused_at_startup() {
     let room = room("serve-wrong");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();

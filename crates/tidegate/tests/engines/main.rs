@@ -29,7 +29,7 @@ use tidegate_harness::{suite, tests};
 const TESTS: &[suite::Test] = tests![
     slurm::an_array_of_60_survives_its_workers_and_its_submitter,
     ray::a_cluster_that_is_not_there_is_named_by_ray,
-    ray::runs_on_ray_are_those_of_one_machine_to_the_byte,
+    ray::runs_on_ray_equal_runs_on_one_machine_to_the_byte,
     slurm::a_controller_that_does_not_answer_is_named,
     slurm::a_disk_that_is_full_or_read_only_is_named,
     slurm::a_reproduction_is_joined_and_judged,

@@ -31,7 +31,7 @@ fn tidegate(room: &Room, line: &str) -> Command {
     command
 }
 
-pub(crate) fn runs_on_ray_are_those_of_one_machine_to_the_byte() {
+pub(crate) fn runs_on_ray_equal_runs_on_one_machine_to_the_byte() {
     let room = Room::new("ray-runs");
     room.write("study.toml", &scenario(24));
     room.run("run study.toml --out local --quiet").ended(0);

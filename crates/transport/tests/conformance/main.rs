@@ -68,7 +68,7 @@ fn every_requirement_names_a_place_in_the_code_and_a_script() {
 }
 
 #[test]
-fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
+fn every_subject_keeps_its_rules_and_breaks_the_declared_ones() {
     let suite = suite();
     let problems = suite.check();
     assert!(
@@ -81,6 +81,6 @@ fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
 }
 
 #[test]
-fn the_page_says_what_the_scripts_say() {
+fn the_page_agrees_with_the_scripts() {
     tidegate_harness::golden::check(PAGE, &page::render(&suite(), &documents()));
 }

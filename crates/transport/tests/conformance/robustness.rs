@@ -95,7 +95,7 @@ fn settings_that_do_not_exist_or_fit_are_the_scripts_fault() {
 }
 
 #[test]
-fn a_deviation_says_what_left_instead() {
+fn a_deviation_names_the_segment_that_left_instead() {
     let what = |steps: &str| match played("mss = 1000", steps) {
         Ok(Err(deviation)) => deviation.to_string(),
         other => panic!("{other:?}"),
