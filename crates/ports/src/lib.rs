@@ -51,7 +51,7 @@ pub fn build_custom(
 macro_rules! ports {
     ($($variant:ident($module:ident),)*) => {
         $(mod $module {
-            own_port!(tidegate_dataplane::mark::$variant);
+            own_port!(tidegate_dataplane::mark::$module::$variant);
         })*
 
         /// Schemes that combine others.

@@ -24,7 +24,7 @@ use crate::seq::Seq;
 
 settings! {
     /// Parameters of CUBIC.
-    #[named("cubic", "TCP: the window grows as a cubic function of time after a reduction",
+    #[named("cubic", "TCP: after a reduction the window follows a cubic function of time",
         "transports/cubic.md")]
     pub struct Config {
         /// Part of the flight that a congestion event leaves (β; RFC 9438, section 4.6: 0.7).

@@ -25,7 +25,7 @@ use crate::seq::Seq;
 settings! {
     /// Parameters of Swift. The paper gives no full set; unless noted the defaults come from
     /// htsim.
-    #[named("swift", "TCP: holds the delay at a target, windows down to a fraction of a packet",
+    #[named("swift", "TCP: holds the delay at a target; windows go below a packet",
         "transports/swift.md")]
     pub struct Config {
         /// Target delay without hops, for a flow with a large window.

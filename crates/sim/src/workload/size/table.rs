@@ -20,7 +20,7 @@ choices! {
         DataMining = "data-mining",
         /// Data mining in packets, from TCN's simulations.
         DataMiningPackets = "data-mining-packets",
-        /// Hadoop in bytes, from its packet table with 1460 bytes a packet, because no byte table
+        /// Hadoop in bytes, from its packet table. A packet counts 1460 bytes, because no byte table
         /// was published with these papers.
         Hadoop = "hadoop",
         /// Hadoop in packets, from TCN's simulations. Roy et al., SIGCOMM 2015.
