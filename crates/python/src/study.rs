@@ -98,12 +98,12 @@ pub(crate) fn run(
                      hint: leave out the sweep with sets={{\"sweep\": {{}}}}"
                 )));
             }
-            let maker: Arc<dyn Make> = Arc::new(Maker::new(factory, &failure)?);
+            let own: Arc<dyn Make> = Arc::new(Maker::new(factory, &failure)?);
             let name = factory.getattr("__name__");
             let name = name.and_then(|name| name.extract());
             let name = name.unwrap_or_else(|_| "Python".to_owned());
             study.by = format!("the marker {name}");
-            Some(Custom { name, maker })
+            Some(Custom { name, maker: own })
         }
     };
     let mut warnings = notes(&study);

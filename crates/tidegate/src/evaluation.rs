@@ -66,8 +66,8 @@ impl Evaluation {
     pub(crate) fn own(&self, numbers: &[usize], share: &Share) -> Result<Vec<usize>, Error> {
         match share.shard {
             None => Ok(numbers.to_vec()),
-            Some(shard) => {
-                self.open.share(numbers, shard, share.learn.as_deref()).map_err(Error::new)
+            Some(part) => {
+                self.open.share(numbers, part, share.learn.as_deref()).map_err(Error::new)
             }
         }
     }

@@ -169,7 +169,8 @@ impl Screen {
 
     /// Leaves a line free between blocks, except between items of a list.
     fn gap(&mut self, is_item: bool) {
-        if !self.out.is_empty() && !(is_item && self.is_item) {
+        let within_list = is_item && self.is_item;
+        if !self.out.is_empty() && !within_list {
             self.out.push('\n');
         }
         self.is_item = is_item;

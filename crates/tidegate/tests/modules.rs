@@ -68,7 +68,7 @@ fn used(text: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("crate::") {
         if !code[..at].ends_with(['_', ':']) && !code[..at].ends_with(char::is_alphanumeric) {
-            found.extend(leaves(&code[at + "crate::".len()..], Vec::new()));
+            found.extend(leaves(&code[at + "crate::".len()..], &[]));
         }
     }
     for (at, _) in code.match_indices("super::") {
@@ -81,13 +81,13 @@ fn used(text: &str, module: &[String]) -> Vec<Vec<String>> {
             base.pop();
             rest = after;
         }
-        found.extend(leaves(rest, base));
+        found.extend(leaves(rest, &base));
     }
     found
 }
 
 /// The paths that a use tree begins with: `a::b`, `{a, b::c}` or `{self, a}`.
-fn leaves(rest: &str, base: Vec<String>) -> Vec<Vec<String>> {
+fn leaves(rest: &str, base: &[String]) -> Vec<Vec<String>> {
     let path = |text: &str| {
         let parts = text.split("::").map(|part| {
             part.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()

@@ -78,8 +78,7 @@ impl Timers {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        let [a, b, c, d, e] = self.deadlines;
-        let next = a.min(b).min(c.min(d)).min(e);
+        let next = self.deadlines.into_iter().fold(Time::MAX, Time::min);
         (next != Time::MAX).then_some(next)
     }
 

@@ -15,6 +15,9 @@ use tidegate_units::{About, Catalogue, Entry, Field, Parameters};
 use crate::sections::ROOT;
 use crate::text::document::now;
 
+/// Default settings of a kind and profile.
+pub(crate) type PartOf = fn(kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>>;
+
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section {
@@ -35,7 +38,7 @@ pub(crate) struct Section {
     /// Keys of a kind that exist only in files, not in a library.
     pub(crate) own_keys: fn(kind: &str) -> Vec<Key>,
     /// Default settings of a kind and profile: their fields are keys too.
-    pub(crate) part: fn(kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>>,
+    pub(crate) part: PartOf,
     /// Published sets of settings of a kind, values of the key `profile`.
     pub(crate) profiles: fn(kind: &str) -> Option<Profiles>,
     /// Changes the key that a field of the settings becomes.

@@ -50,9 +50,11 @@ pub(crate) struct Listed<'a> {
     files: &'a dyn Files,
     /// By path: absolute name and text.
     texts: RefCell<BTreeMap<PathBuf, (PathBuf, Arc<str>)>>,
-    /// By text and group.
-    lists: RefCell<BTreeMap<(Arc<str>, u8), Arc<List>>>,
+    lists: RefCell<ListsRead>,
 }
+
+/// Flow lists that were read, by text and group.
+type ListsRead = BTreeMap<(Arc<str>, u8), Arc<List>>;
 
 /// Maximum size of a file: about a million flows.
 const LONGEST: u64 = 64 << 20;

@@ -2,12 +2,10 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+
+use tidegate_harness::golden;
 
 use super::*;
-
-/// Environment variable that makes the test write the page instead of comparing it.
-const WRITE: &str = "TIDEGATE_WRITE_REFERENCE";
 
 const BEGIN: &str = "<!-- Generated from the catalogue. -->\n";
 
@@ -40,14 +38,8 @@ fn names() -> String {
 
 #[test]
 fn the_glossary_lists_every_name() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/glossary.md");
-    let page = fs::read_to_string(&path).unwrap();
+    const PAGE: &str = "docs/glossary.md";
+    let page = fs::read_to_string(golden::path(PAGE)).unwrap();
     let (kept, _) = page.split_once(BEGIN).unwrap_or((&page, ""));
-    let new = format!("{kept}{}", names());
-    if std::env::var_os(WRITE).is_some() {
-        fs::write(&path, new).unwrap();
-    } else {
-        let help = "run TIDEGATE_WRITE_REFERENCE=1 cargo test -p tidegate --lib glossary";
-        assert!(page == new, "docs/glossary.md is out of date: {help}");
-    }
+    golden::check(PAGE, &format!("{kept}{}", names()));
 }

@@ -58,7 +58,9 @@ impl Ray {
     pub(super) fn new(options: &[String], home: &Home) -> Result<Self, Error> {
         let mut ray = Self {
             // The Python package names its own interpreter.
-            python: std::env::var("TIDEGATE_PYTHON").unwrap_or_else(|_| "python3".to_owned()),
+            python: std::env::var_os("TIDEGATE_PYTHON")
+                .and_then(|name| name.into_string().ok())
+                .unwrap_or_else(|| "python3".to_owned()),
             address: "auto".to_owned(),
             cores: 1,
             home: home.path().to_owned(),

@@ -124,7 +124,7 @@ impl Cubic {
         self.prior = window;
         self.w_max = if self.fast_convergence && window < self.w_max {
             // cwnd · (1 + β) / 2
-            ((u64::from(window) + self.beta.of(window.into())) / 2) as u32
+            u64::midpoint(window.into(), self.beta.of(window.into())) as u32
         } else {
             window
         };
@@ -224,7 +224,7 @@ impl Cubic {
         Stage { elapsed: Span::ZERO, at: now, k, w_est: fixed(window) }
     }
 
-    /// W_cubic(t) = C · (t − K)³ + W_max (section 4.2, equation 1), in bytes.
+    /// `W_cubic(t)` = C · (t − K)³ + W_max (section 4.2, equation 1), in bytes.
     fn w_cubic(&self, stage: &Stage, t: Span) -> u32 {
         let t = t.as_ps() / PS_PER_US;
         // K is below 2^42 µs. The cube is at most 2^126, and a product that saturates still exceeds
@@ -356,6 +356,7 @@ impl CongestionControl for Cubic {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "the oracle computes in floating point")]
 mod tests {
     extern crate std;
 

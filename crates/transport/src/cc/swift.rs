@@ -304,6 +304,11 @@ impl CongestionControl for Swift {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the oracles compute in floating point"
+)]
 mod tests {
     extern crate std;
 
