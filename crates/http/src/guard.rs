@@ -9,8 +9,8 @@ const CROSS_ORIGIN: &str = "cross-origin request refused";
 ///
 /// `Host` must name the server: an address, `localhost`, or a name that the user has allowed. The
 /// owner of any other name can make it resolve to this machine, so that a page of that name could
-/// read the answers (DNS rebinding). HTTP/1.0 may omit `Host` where a server only shows data; browsers
-/// never do.
+/// read the answers (DNS rebinding). HTTP/1.0 may omit `Host` where a server only shows data;
+/// browsers never do.
 ///
 /// Other pages may link to some pages of the server, and send no other requests.
 #[derive(Debug)]

@@ -589,8 +589,8 @@ mod tests {
             self.stage = None;
         }
 
-        /// Takes an ACK. Returns whether the regions of sections 4.3 and 4.4 are within two bytes of
-        /// each other, so that rounding decides between them.
+        /// Takes an ACK. Returns whether the regions of sections 4.3 and 4.4 are within two bytes
+        /// of each other, so that rounding decides between them.
         fn ack(&mut self, now: f64, rtt: f64) -> bool {
             self.srtt = Some(self.srtt.map_or(rtt, |old| old * 7.0 / 8.0 + rtt / 8.0));
             if self.cwnd < self.ssthresh {

@@ -20,8 +20,8 @@ choices! {
         DataMining = "data-mining",
         /// Data mining in packets, from TCN's simulations.
         DataMiningPackets = "data-mining-packets",
-        /// Hadoop in bytes, from its packet table. A packet counts 1460 bytes, because no byte table
-        /// was published with these papers.
+        /// Hadoop in bytes, from its packet table. A packet counts 1460 bytes, because no byte
+        /// table was published with these papers.
         Hadoop = "hadoop",
         /// Hadoop in packets, from TCN's simulations. Roy et al., SIGCOMM 2015.
         HadoopPackets = "hadoop-packets",
