@@ -544,7 +544,7 @@ impl Quantity {
 mod real {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature; on 64 bits only")]
     pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
         value.is_finite().then_some(*value).serialize(to)
     }

@@ -299,8 +299,12 @@ fn execute(
     board: &ProgressBoard,
     output: Output,
 ) -> Result<Ran, Error> {
-    let mut options =
-        Options { jobs: running.jobs, threads: running.threads, capture, interrupt: &INTERRUPT };
+    let jobs = match on.world {
+        World::Simulator => running.jobs,
+        // Concurrent live runs would disturb each other.
+        World::Live => Some(std::num::NonZeroUsize::MIN),
+    };
+    let options = Options { jobs, threads: running.threads, capture, interrupt: &INTERRUPT };
     let study = open.study();
     let lacking = open.lacking();
     let begin = format!(
@@ -319,8 +323,6 @@ fn execute(
     let run: &dyn Fn(&Sweep<'_>) -> Done = match on.world {
         #[cfg(all(target_os = "linux", feature = "live"))]
         World::Live => {
-            // Concurrent live runs would disturb each other.
-            options.jobs = Some(std::num::NonZeroUsize::MIN);
             let congestion = on.congestion.as_deref();
             &move |sweep| {
                 tidegate_testbed::sweep(sweep, congestion, &|experiment, complaint| {
