@@ -59,7 +59,7 @@ class Runs(unittest.TestCase):
         few = self.folder / "few.pcapng"
         limited = tidegate.run("incast", sets=words, capture=few, at="all", capture_limit=10)
         self.assertTrue(any("limit of 10 packets" in text for text in limited.warnings), limited.warnings)
-        with self.assertRaisesRegex(tidegate.Error, "exists already"):
+        with self.assertRaisesRegex(tidegate.Error, "already exists"):
             tidegate.run("incast", sets=words, capture=ours, at=at)
         with self.assertRaisesRegex(tidegate.Error, "there is no link"):
             tidegate.run("incast", sets=words, capture=self.folder / "new.pcapng", at="host0>host1")
