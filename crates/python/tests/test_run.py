@@ -63,7 +63,7 @@ class Runs(unittest.TestCase):
             tidegate.run("incast", sets=words, capture=ours, at=at)
         with self.assertRaisesRegex(tidegate.Error, "there is no link"):
             tidegate.run("incast", sets=words, capture=self.folder / "new.pcapng", at="host0>host1")
-        with self.assertRaisesRegex(tidegate.Error, "name its file"):
+        with self.assertRaisesRegex(tidegate.Error, "need a capture file"):
             tidegate.run("incast", sets=words, at=at)
 
     def test_files_equal_those_of_the_command_line(self):
