@@ -33,7 +33,7 @@ pub struct FrameId(pub u32);
 #[derive(Clone, Copy, Debug)]
 struct Note {
     len: u16,
-    /// Port that it waits for, or [`NOBODY`].
+    /// Port at which the frame waits, or [`NOBODY`].
     port: u16,
     ip: Option<Ip>,
 }

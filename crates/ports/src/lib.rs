@@ -46,8 +46,8 @@ pub fn build_custom(
     })
 }
 
-/// Wraps the ports of each scheme in a module of their own. The compiler translates modules
-/// independently, so a change to one scheme recompiles only its ports.
+/// Wraps the ports of each scheme in a module of their own. The compiler translates modules in
+/// parallel; an incremental build translates only the ports of a changed scheme again.
 macro_rules! ports {
     ($($variant:ident($module:ident),)*) => {
         $(mod $module {
