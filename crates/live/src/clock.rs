@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_is_worn_before_times_end() {
+    fn clock_wears_out_before_its_range_ends() {
         let end = Time::ZERO + LIFETIME;
         assert!(!is_worn(end - Span::from_ns(1)));
         assert!(is_worn(end));

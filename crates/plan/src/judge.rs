@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mebibyte_at_25g_adds_335_us_and_marks_too_late_at_an_eighth() {
+    fn threshold_of_1_mib_at_25g_adds_335_us_and_marks_after_drops_at_alpha_one_eighth() {
         let ramp = Ramp {
             min: Bytes::from_kib(1024),
             max: Bytes::from_kib(2048),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_port_makes_a_length_wait_longer_and_a_time_not() {
+    fn smaller_share_lengthens_the_wait_of_a_length_threshold_only() {
         let network = network("1", "[[queue]]\nweight = 25\n[[queue]]\nweight = 75\n");
         let speed = network.host_ports.speed;
         let queue = &network.queues[0];
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn lossless_classes_take_their_headroom_from_what_is_shared() {
+    fn lossless_headroom_is_taken_from_the_shared_pool() {
         let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
         let network = network("1", lossless);
         let headroom = network.headroom_of_pool();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formula_costs_nothing_beside_itself() {
+    fn cost_of_the_formula_relative_to_itself_is_one() {
         for gbps in [10, 25, 100, 400] {
             let speed = Rate::from_gbps(gbps);
             for (transport, formula) in [

@@ -100,7 +100,7 @@ fn drop_tail() -> Host {
 }
 
 #[test]
-fn an_arrival_takes_the_departures_before_it() {
+fn arrival_returns_earlier_departures() {
     let mut host = drop_tail();
     host.arrive(1, 0);
     host.arrive(2, 100);

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_those_of_quotients_worked_out_by_hand() {
+    fn errors_match_quotients_computed_by_hand() {
         // The table of 1000 has 125, 112, 100 and 91 for 8 to 11: 1000, 500, 336, 250, 200.
         let largest = value(1000, 5, FromErrors::LargestError).unwrap();
         assert!((largest - (336.0 * 3.0 / 1000.0 - 1.0)).abs() < 1e-12);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_divide_has_no_error() {
+    fn error_of_a_zero_quotient_or_divisor_is_undefined() {
         assert_eq!(value(0, 5, FromErrors::LargestError), None);
         assert_eq!(value(1000, 0, FromErrors::LargestError), None);
         assert_eq!(value(1000, 0, FromErrors::MeanError), None);

@@ -346,7 +346,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_inconclusive_says_how_many_runs_would_decide() {
+    fn inconclusive_claim_says_how_many_runs_would_decide() {
         let open = Finding {
             verdict: Verdict::Inconclusive,
             runs_to_decide: Some(7),

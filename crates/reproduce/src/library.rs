@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_is_called_as_its_file_and_can_be_planned_in_every_version() {
+    fn every_figure_has_the_name_of_its_file_and_a_plan_for_every_version() {
         assert!(ids().len() >= 14, "{:?}", ids());
         for id in ids() {
             for version in [Version::Full, Version::Quick, Version::Reduced] {

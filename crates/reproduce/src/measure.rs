@@ -817,7 +817,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_put_together_before_anything_is_taken() {
+    fn samples_are_averaged_before_the_statistic() {
         let samples = [(1.0, 0.0), (1.1, 4.0), (1.2, 6.0), (1.3, 2.0), (1.4, 9.0)];
         let whole = average(&samples, 0.2);
         assert_eq!(whole, [(1.0, 2.0), (1.2, 4.0), (1.4, 9.0)]);
@@ -826,7 +826,7 @@ mod tests {
     }
 
     #[test]
-    fn an_average_gives_back_what_it_was_fed_with() {
+    fn unsmoothing_an_average_recovers_its_samples() {
         // 8, then 4 and 12 with a weight of 0.75: 7 and 8.25.
         let samples = [(1.0, 8.0), (2.0, 7.0), (3.0, 7.0), (4.0, 8.25)];
         let weight: Number = "0.75".parse().unwrap();

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn queues_of_a_port_are_summed_before_anything_is_taken() {
+    fn queues_of_a_port_are_summed_before_the_statistic() {
         let trace = |of: &str, quantity, values: &[f64]| Trace {
             of: of.into(),
             quantity,

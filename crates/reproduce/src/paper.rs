@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_paper_has_five_to_eight_headlines_about_claims_that_there_are() {
+    fn every_paper_has_five_to_eight_headlines_about_existing_claims() {
         let names = |id: &str| Some(library::figure(library::file(id)?)?.quotable());
         let mut ids = Vec::new();
         for file in library::paper_files() {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_quotes_numbers_that_there_are() {
+    fn finding_may_quote_existing_numbers() {
         for finding in [
             "it is {mean} instead of 5.1 %, and {mean@more} with 2 ms of 300 KB",
             "figure 16 has nothing to do with 44 segments",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_that_quotes_an_absent_number_is_refused_where_it_does() {
+    fn finding_that_quotes_an_absent_number_is_refused_at_its_place() {
         for (finding, message, place) in [
             ("it is {median}", "has the name `median`", "median"),
             ("it is {mean@less}", "no trial `less`", "mean@less"),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_put_in_place_of_their_names() {
+    fn names_in_findings_are_replaced_by_numbers() {
         let value = |key: &str| (key == "a").then(|| "+1 %".to_owned());
         assert_eq!(replaced("x {a}, {b}.", &value), "x +1 %, –.");
         assert_eq!(replaced("no key", &value), "no key");

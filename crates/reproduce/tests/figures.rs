@@ -46,32 +46,32 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn the_microbenchmarks_of_tcn_point_the_way_of_the_paper() {
+fn tcn_microbenchmarks_agree_in_direction_with_the_paper() {
     assert_direction(|id| ["tcn-f1", "tcn-f2", "tcn-f3", "tcn-f5"].contains(&id));
 }
 
 #[test]
-fn the_testbed_of_tcn_points_the_way_of_the_paper() {
+fn tcn_testbed_agrees_in_direction_with_the_paper() {
     assert_direction(|id| ["tcn-f6", "tcn-f7", "tcn-f8", "tcn-f9"].contains(&id));
 }
 
 #[test]
-fn the_simulations_of_tcn_point_the_way_of_the_paper() {
+fn tcn_simulations_agree_in_direction_with_the_paper() {
     assert_direction(|id| id.starts_with("tcn-f1") && id.len() == "tcn-f10".len());
 }
 
 #[test]
-fn bcc_points_the_way_of_the_paper() {
+fn bcc_agrees_in_direction_with_the_paper() {
     assert_direction(|id| id.starts_with("bcc-"));
 }
 
 #[test]
-fn odctcp_points_the_way_of_the_thesis() {
+fn odctcp_agrees_in_direction_with_the_thesis() {
     assert_direction(|id| id.starts_with("odctcp-"));
 }
 
 #[test]
-fn other_papers_point_their_way() {
+fn diff_ecn_and_ecn_sharp_agree_in_direction_with_the_papers() {
     let apart = ["tcn-", "bcc-", "odctcp-"];
     assert_direction(|id| !apart.iter().any(|paper| id.starts_with(paper)));
 }
@@ -93,7 +93,7 @@ fn the_page_of_all_claims_follows_from_the_stored_measurements() {
 }
 
 #[test]
-fn every_figure_was_run_in_full_with_the_settings_that_it_has_now() {
+fn kept_measurements_are_full_runs_of_the_present_settings() {
     for figure in Judged::kept(&kept()).unwrap() {
         let id = &figure.id;
         let hint = format!("run it: tidegate reproduce {id} --write-docs docs/reproduction.md");
@@ -106,7 +106,7 @@ fn every_figure_was_run_in_full_with_the_settings_that_it_has_now() {
 }
 
 #[test]
-fn measurements_that_are_kept_are_judged_as_those_that_were_just_made() {
+fn stored_and_fresh_measurements_get_equal_verdicts() {
     let id = "tcn-f5";
     let entry = Entry::embedded(id, Version::Reduced, &[]).unwrap().unwrap();
     let own = records(&entry.scenario);

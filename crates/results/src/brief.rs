@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_but_the_largest_is_kept() {
+    fn every_number_except_the_largest_reads_back() {
         for number in [None, Some(0), Some(1), Some(u64::MAX - 1)] {
             assert_eq!(Slim::new(number).get(), number);
         }

@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_the_default() {
+    fn omitted_settings_have_defaults() {
         let config = read_switch("a.toml", PORT).unwrap();
         let expected = Config { ports: config.ports.clone(), ..Config::new() };
         assert_eq!(config, expected);
     }
 
     #[test]
-    fn parts_that_are_made_of_others_are_read_as_in_a_scenario() {
+    fn nested_schemes_and_buffers_are_read_as_in_a_scenario() {
         let pair = "marking = { kind = \"or\", first = { kind = \"port-red\", threshold = \"30KB\" }, \
                     second = { kind = \"tcn\" } }";
         let config = read(pair).unwrap();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
+    fn errors_show_a_caret_and_a_suggestion() {
         let cases = [
             ("marking = { kind = \"tcm\" }", "unknown kind `tcm`", (2, 20), "did you mean `tcn`?"),
             (

@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_have_their_own_congestion_control_where_it_is_loaded() {
+    fn each_transport_uses_its_kernel_congestion_control() {
         let first = |cc, echo| candidates(cc, echo).map(|(names, ecn)| (names[0], ecn));
         assert_eq!(first("dctcp", Echo::Dctcp), Some(("tg_dctcp", true)));
         assert_eq!(first("odctcp", Echo::Rfc3168), Some(("tg_odctcp_snd", true)));

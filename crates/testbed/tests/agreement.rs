@@ -91,7 +91,7 @@ fn both_switches_send_the_same_frames_at_the_same_times() {
 }
 
 #[test]
-fn so_they_do_with_a_shared_buffer_and_bytes_of_the_wire() {
+fn both_switches_agree_with_a_shared_buffer_and_wire_accounting() {
     let shared = "switch.buffer={ kind = \"dynamic-threshold\", pool_size = \"120KB\", \
                   reserve_size = \"3KB\" }";
     assert_agreement(SCENARIO, &[shared, "transport.accounting=ethernet"]);

@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_compares_what_has_left_with_this_packet() {
+    fn kernel_profile_counts_the_present_packet_as_sent() {
         // 70 · 1448 = 101 360; the 71st makes 102 808 > 102 400.
         let mut pias = pias(Profile::Kernel);
         assert_eq!(runs(&mut pias, 0, 1_448, 80, Time::ZERO), [(0, 70), (1, 10)]);

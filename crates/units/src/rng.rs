@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_half_makes_the_32_bit_draw() {
+    fn thirty_two_bit_draw_is_the_upper_half() {
         let mut wide = Rng::new(7, 0);
         let mut narrow = wide.clone();
         assert_eq!(u64::from(narrow.next_u32()), wide.next_u64() >> 32);

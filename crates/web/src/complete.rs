@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_words() {
+    fn names_are_completed_in_quotes() {
         assert_eq!(offered("[switch]\nmarking = { kind = \"tc|"), ["\"tcn\""]);
         assert_eq!(offered("[topology]\nkind = \"st|"), ["\"star\""]);
         let kinds = offered("[topology]\nkind = |");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_survived() {
+    fn completion_does_not_panic_on_any_text() {
         let text =
             "[sweep]\n\"switch.marking\" = [{ kind = \"♯\" }, {{{ = ]\n[[[\n= = #\n[a.\"b\"]\n";
         for at in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {

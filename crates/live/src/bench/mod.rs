@@ -380,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_frame_is_whole() {
+    fn generated_frame_has_a_valid_header_and_checksum() {
         for len in [60, 1514] {
             let frame = frame(len);
             let ip = crate::frame::parse(&frame).and_then(|facts| facts.ip);

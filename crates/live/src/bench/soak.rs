@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_is_whole_if_nothing_is_lost() {
+    fn minute_is_complete_only_without_losses() {
         let whole = Minute::default();
         assert!(whole.is_whole() && memory() > 0);
         for broken in [

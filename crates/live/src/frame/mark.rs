@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_checksum_stays_wrong_by_as_much() {
+    fn marking_keeps_the_error_of_a_wrong_checksum() {
         let mut frame = tagged(0, 0x0800, &ipv4(0b10, &[1, 2, 3]));
         frame[14 + 10] ^= 0x40;
         let before = checksum(&frame[14..34]);

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_for_tags_is_made_once() {
+    fn mtu_is_raised_for_tags_only_once() {
         for mtu in [68, 1_280, 1_492, 1_500, 9_000, 65_534] {
             let roomy = with_room_for_tags(mtu).unwrap();
             assert!(roomy >= mtu + 8);

@@ -58,7 +58,7 @@ fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
 }
 
 #[test]
-fn settings_that_simulations_condemn_are_not_fine() {
+fn settings_that_are_slow_in_simulation_are_reported_as_costly() {
     let text = include_str!("../../../../networks/storage.toml");
     let network = Network::parse("storage.toml", text).unwrap();
     let plan = Plan::new(&network);
@@ -237,7 +237,7 @@ fn profiles_of_sonic_that_no_switch_takes_are_shown_at_their_row() {
 }
 
 #[test]
-fn a_setting_of_one_queue_takes_precedence_over_all() {
+fn setting_of_one_queue_overrides_the_setting_of_all() {
     let network = network();
     let current = Current::read("70KB,3=80KB", &network).unwrap();
     let rows = current.rows(&Plan::new(&network));
@@ -249,7 +249,7 @@ fn a_setting_of_one_queue_takes_precedence_over_all() {
 }
 
 #[test]
-fn eos_is_read_among_other_statements_bundles_and_times() {
+fn eos_is_read_with_other_statements_port_channels_and_time_thresholds() {
     let network = network();
     let text = "\
 hostname leaf

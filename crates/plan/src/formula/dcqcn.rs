@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_thresholds_are_those_of_the_publication_at_its_speed() {
+    fn thresholds_equal_the_publication_at_its_speed() {
         let (min, max) = thresholds(Rate::from_gbps(25));
         assert_eq!((min, max), (Bytes::from_kb(100), Bytes::from_kb(400)));
     }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_holds_at_the_count_and_not_above() {
+    fn queues_before_drops_is_the_largest_count_below_the_limit() {
         let buffer = Bytes::from_kb(12_000);
         for alpha in [Ratio::new(1, 8).unwrap(), Ratio::ONE, Ratio::whole(4)] {
             for length in [10_000, 65_000, 720_000, 4_000_000] {

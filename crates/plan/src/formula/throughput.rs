@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_measurement_is_met_at_its_points_and_full_at_the_published_lambda() {
+    fn estimate_meets_measured_points_and_is_full_at_the_published_lambda() {
         let kept = |ratio| kept(Transport::Dctcp, ratio, 250.0).unwrap();
         assert!((kept(100.0 / 375.0).least - 74.2 / 89.8).abs() < 1e-9);
         assert!(kept(0.72).least > 0.99);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_based_and_deaf_transports_have_no_estimate() {
+    fn transports_without_ecn_window_control_have_no_estimate() {
         assert_eq!(kept(Transport::Dcqcn, 1.0, 100.0), None);
         assert_eq!(kept(Transport::Reno, 1.0, 100.0), None);
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn headroom_at_40_m_is_the_one_that_platforms_ship() {
+    fn headroom_at_40_m_equals_the_shipped_tables() {
         let of =
             |chip: Chip, gbps| chip.shipped_headroom(Rate::from_gbps(gbps), Span::from_ns(200));
         let s5448f = "dell/x86_64-dellemc_s5448f-r0/DellEMC-S5448f-C48O8";
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formula_follows_the_tables_of_platforms_with_tables_of_their_own() {
+    fn formula_follows_shipped_tables_that_vary_with_speed_and_cable() {
         // Chips whose largest table changes with speed and cable.
         for chip in
             [Chip::Trident3, Chip::Trident4X9, Chip::Tomahawk, Chip::Tomahawk2, Chip::Tomahawk4]

@@ -30,21 +30,21 @@ fn a_network_of_three_lines_is_complete() {
 }
 
 #[test]
-fn a_chip_in_parts_gives_a_port_one_of_them() {
+fn port_of_a_partitioned_chip_shares_one_partition() {
     let text = NETWORK.replace("trident3", "tomahawk").replace("48x25Gbps", "24x100G");
     let pool = read(&text).unwrap().pool();
     assert_eq!(pool, Pool { size: Bytes::from_kb(4_000), ports: 8 });
 }
 
 #[test]
-fn a_range_of_round_trips_is_taken_as_uniform() {
+fn range_of_round_trips_means_a_uniform_distribution() {
     let text = NETWORK.replace("mean = \"20us\", p90 = \"30us\"", "min = \"10us\", max = \"40us\"");
     let rtt = read(&text).unwrap().rtt;
     assert_eq!((rtt.mean, rtt.p90), (Span::from_us(25), Span::from_us(37)));
 }
 
 #[test]
-fn shares_that_are_not_given_are_equal_and_sum_to_100() {
+fn omitted_weights_are_equal_and_sum_to_100() {
     let text = format!("{NETWORK}[[queue]]\nstrict = true\n[[queue]]\n[[queue]]\n[[queue]]\n");
     let queues = read(&text).unwrap().queues;
     let weights: Vec<_> = queues.iter().map(|queue| queue.weight).collect();
@@ -150,7 +150,7 @@ fn errors_show_a_caret_and_accepted_values() {
 }
 
 #[test]
-fn errors_of_queues_and_traffic_show_them_too() {
+fn errors_in_queues_and_traffic_show_a_caret_and_accepted_values() {
     let cases = [
         (
             "[[queue]]\nweight = 60\n[[queue]]\nweight = 30\n",
@@ -246,7 +246,7 @@ fn the_guide_has_all_keys_and_chips() {
 }
 
 #[test]
-fn one_port_alone_is_no_network_and_the_help_names_no_empty_range() {
+fn network_of_one_port_is_refused_without_naming_an_empty_range() {
     let text = NETWORK.replace(
         "host_ports = \"48x25Gbps\", uplinks = \"8x100Gbps\"",
         "host_ports = \"1x25Gbps\"",
@@ -257,7 +257,7 @@ fn one_port_alone_is_no_network_and_the_help_names_no_empty_range() {
 }
 
 #[test]
-fn a_reserve_beyond_all_memory_leaves_none() {
+fn reserve_larger_than_the_buffer_is_refused() {
     let text = NETWORK.replace("alpha = \"1/8\"", "reserve = \"18000000000GB\"");
     let problem = read(&text).unwrap_err().to_string();
     assert!(problem.contains("smaller than one threshold"), "{problem}");

@@ -158,7 +158,7 @@ fn a_search_that_is_stopped_finds_nothing() {
 }
 
 #[test]
-fn traffic_without_such_flows_is_an_error() {
+fn goal_without_flows_of_its_size_is_an_error() {
     let tuning = tuning(request(Goal::Throughput, &[], &["scale=0.5,2"]), 40, &[]);
     let error = tuning
         .search(|numbers| Ok::<_, String>(Some(vec![values(1.0, 0); numbers.len()])))

@@ -312,7 +312,7 @@ fn a_profile_that_other_queues_use_keeps_its_thresholds_for_them() {
 }
 
 #[test]
-fn no_patch_lowers_anything_without_being_told_to() {
+fn no_patch_lowers_a_value_unless_lowering_is_allowed() {
     let mut tables = sound();
     tables["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"] = "300000".into();
     tables["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["xoff"] = "100000".into();
@@ -431,7 +431,7 @@ fn held(tables: &Value, only: Only, headroom: HeadroomFrom) -> Patched {
 }
 
 #[test]
-fn rows_of_several_ports_keep_their_pauses_and_are_one_row_a_port() {
+fn row_for_several_ports_is_read_as_one_row_per_port() {
     let mut tables = sound();
     let ports = ports().into_iter().map(|(port, _)| port).collect::<Vec<_>>();
     let row = tables["PORT_QOS_MAP"]["Ethernet0"].clone();
@@ -442,7 +442,7 @@ fn rows_of_several_ports_keep_their_pauses_and_are_one_row_a_port() {
 }
 
 #[test]
-fn maps_of_priorities_that_lack_a_field_get_that_field_alone() {
+fn incomplete_priority_maps_get_only_the_missing_field() {
     let mut tables = sound();
     for (port, _) in ports() {
         let row = tables["PORT_QOS_MAP"][&port].as_object_mut().unwrap();
@@ -459,7 +459,7 @@ fn maps_of_priorities_that_lack_a_field_get_that_field_alone() {
 }
 
 #[test]
-fn classes_of_other_numbers_do_not_lose_their_priority_group() {
+fn classes_that_differ_from_their_queue_keep_their_priority_group() {
     // DSCP 26 is class 5, which leads to queue 3 and group 3.
     let mut tables = sound();
     tables["DSCP_TO_TC_MAP"]["AZURE"]["26"] = "5".into();
@@ -474,7 +474,7 @@ fn classes_of_other_numbers_do_not_lose_their_priority_group() {
 }
 
 #[test]
-fn cables_stay_in_the_row_that_has_them_and_do_not_become_shorter() {
+fn cable_lengths_stay_in_their_row_and_are_never_shortened() {
     let mut tables = sound();
     let lengths = tables["CABLE_LENGTH"]["AZURE"].clone();
     tables["CABLE_LENGTH"] = json!({ "TOR": lengths });
@@ -489,7 +489,7 @@ fn cables_stay_in_the_row_that_has_them_and_do_not_become_shorter() {
 }
 
 #[test]
-fn headroom_that_the_switch_computes_stays_its_own() {
+fn headroom_computed_by_the_switch_is_not_replaced() {
     let mut tables = sound();
     for (port, _) in ports() {
         tables["BUFFER_PG"][format!("{port}|3-4")]["profile"] = "NULL".into();
@@ -548,7 +548,7 @@ fn numbers_and_brackets_are_read_and_written_as_the_switch_has_them() {
 }
 
 #[test]
-fn profiles_of_rows_that_cannot_be_read_or_with_thresholds_of_their_own_for_marks_stay() {
+fn profiles_of_unreadable_rows_or_with_separate_mark_thresholds_are_unchanged() {
     for odd in ["Ethernet500|3,4", "Ethernet500|all", "Ethernet500|3-100", "Ethernet500|"] {
         let mut tables = sound();
         for (port, _) in ports() {
@@ -580,7 +580,7 @@ fn profiles_of_rows_that_cannot_be_read_or_with_thresholds_of_their_own_for_mark
 }
 
 #[test]
-fn sound_switches_of_other_sorts_raise_no_alarm() {
+fn valid_unusual_configurations_have_no_broken_settings() {
     // Ports that are switched off, two classes of one queue, and a text beside the tables.
     let mut tables = sound();
     tables["bgpraw"] = "router bgp 65000".into();

@@ -14,7 +14,7 @@ fn simulated(text: &str) -> Evidence {
 }
 
 #[test]
-fn short_queues_show_nothing_and_name_traffic_that_shows_more() {
+fn evidence_from_short_queues_is_empty_and_suggests_heavier_traffic() {
     let quiet = |incast: u32| {
         format!(
             "fabric = {{ host_ports = \"16x10Gbps\" }}\nswitch = {{ buffer = \"8MB\" }}\n\

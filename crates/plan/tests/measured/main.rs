@@ -244,7 +244,7 @@ fn the_table_has_a_line_for_each_threshold() {
 }
 
 #[test]
-fn a_part_of_the_table_comes_out_again() {
+fn measured_rows_are_reproduced_by_simulation() {
     if golden::blesses() {
         return write_table();
     }

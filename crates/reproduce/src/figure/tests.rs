@@ -60,7 +60,7 @@ fn a_wrong_key_is_reported_with_its_line() {
 }
 
 #[test]
-fn a_key_that_says_nothing_is_reported_with_its_line() {
+fn unused_key_of_a_claim_is_reported_with_its_line() {
     let points = "points = { \"1\" = \"-5%\", \"2\" = \"-7%\", \"3\" = \"-9%\" }\n";
     let of = "of = \"load *\"\n";
     for (rest, line, part) in [
@@ -163,7 +163,7 @@ fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
 }
 
 #[test]
-fn a_bound_on_a_number_that_is_never_negative_says_something() {
+fn bound_that_no_value_can_violate_or_meet_is_refused() {
     for (rest, message) in [
         ("at_least = 0\n", "anything satisfies"),
         ("below = 0\n", "nothing satisfies"),
@@ -177,7 +177,7 @@ fn a_bound_on_a_number_that_is_never_negative_says_something() {
 }
 
 #[test]
-fn claims_are_about_points_that_there_are() {
+fn claims_must_match_existing_points() {
     let figure = read(
         "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nof = \"load *, A\"\nat_most = 1\n",
     )
@@ -188,7 +188,7 @@ fn claims_are_about_points_that_there_are() {
 }
 
 #[test]
-fn a_trial_is_about_claims_by_their_names() {
+fn trial_names_its_claims_and_runs_only_their_points() {
     let with = |name: &str| {
         read(&format!(
             "[[figure.claim]]\nname = \"mean\"\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\n\

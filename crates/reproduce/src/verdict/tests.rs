@@ -119,7 +119,7 @@ fn a_claim_about_all_loads_is_judged_at_each() {
 }
 
 #[test]
-fn chance_withholds_a_verdict_in_both_directions() {
+fn wide_interval_gives_inconclusive_in_both_directions() {
     let claim = "paper = \"-10%\"\nwithin = \"5%\"\n";
     let with = |us: f64, reach: f64| runs(&[("load 1, A", us, reach), ("load 1, B", 100.0, 0.0)]);
     assert_eq!(verdict(claim, &with(90.0, 0.1)).0, Verdict::Reproduced);
@@ -200,7 +200,7 @@ fn dropping(label: &str, replication: u32, drops: u64) -> Record {
 }
 
 #[test]
-fn what_grows_from_nothing_contradicts_that_it_is_lower() {
+fn growth_from_zero_contradicts_a_claimed_decrease() {
     let claim = |rest: &str| {
         let mut claim = claim(&format!("{AGAINST}{rest}"));
         claim.measure = serde_json::from_value("drops".into()).unwrap();
@@ -284,7 +284,7 @@ fn a_repetition_that_is_never_above_zero_has_no_number() {
 }
 
 #[test]
-fn flows_that_did_not_end_are_not_within_the_time() {
+fn unfinished_flows_count_as_late() {
     let mut record = run("a", 0, 50.0);
     let endless = Flow { bytes: None, fct_ps: None, ..record.flows[0].clone() };
     let left = Flow { fct_ps: None, ..record.flows[0].clone() };
@@ -301,7 +301,7 @@ fn flows_that_did_not_end_are_not_within_the_time() {
 }
 
 #[test]
-fn intervals_end_where_numbers_do() {
+fn intervals_are_cut_at_the_bounds_of_the_quantity() {
     let kept = |claim: &Claim, value: f64, reach: f64| {
         let measured = Measured { value, interval: Some((value - reach, value + reach)), runs: 3 };
         let point = Point { label: "load 1, A".into(), measured };

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_finite() {
+    fn quantiles_of_zero_and_one_are_finite() {
         assert!(quantile(0.0) <= -7.9 && quantile(1.0) >= 7.9);
         assert!(near(probability(f64::INFINITY), 1.0) && near(probability(-9.0), 0.0));
     }

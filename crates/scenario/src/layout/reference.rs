@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_somewhere() {
+    fn reference_links_lead_to_headings_and_files() {
         let page = reference();
         let headings: Vec<String> = page
             .lines()

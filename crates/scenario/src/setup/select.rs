@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_match_anything() {
+    fn star_in_a_pattern_matches_any_text() {
         for (name, pattern, fits) in [
             ("leaf0>host3", "leaf0>host3", true),
             ("leaf0>host3", "leaf0>host", false),

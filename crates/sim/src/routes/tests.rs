@@ -394,7 +394,7 @@ fn ten_thousand_hosts_route_with_small_tables() {
 }
 
 #[test]
-fn the_choices_have_names() {
+fn ecmp_choices_read_back_by_name() {
     assert_eq!(Ecmp::NAMES, ["flow-only", "per-node", "shift-by-ttl"]);
     assert_eq!(Ecmp::read("per-node"), Ok(Ecmp::PerNode));
 }
@@ -473,7 +473,7 @@ fn on_every_path_of_any_network_levels_rise() {
 
 /// Turns at switches with the same distance to two edges are searched once.
 #[test]
-fn every_turn_is_found() {
+fn turns_include_every_pair_of_links_on_a_path() {
     let mut rng = Rng::new(6, 0);
     let random = (0..200).map(|_| random_network(&mut rng));
     let trees = [leaf_spine(3, 2, 2), leaf_spine(9, 4, 1), fat_tree(4), fat_tree(6)];

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_may_count() {
+    fn load_can_count_headers() {
         let plain = demand("0.5", "10Gbps");
         let env = env(1);
         // 8 · 1 711 250 / 5e9 = 2738 µs over 8 senders.

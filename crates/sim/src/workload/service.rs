@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pair_decides_as_in_tcns_simulations() {
+    fn service_of_a_pair_follows_tcns_simulations() {
         // 144 hosts, 7 services from 1 on: service = ((dst + 1) · 144 + src + 1) mod 7 + 1.
         let services = Services::new(Assignment::Pair, (1, 7), &[], 144).unwrap();
         let mut rng = Rng::new(1, 0);

@@ -208,7 +208,7 @@ fn runs_come_seed_by_seed_so_that_a_stopped_sweep_compares_its_points() {
 }
 
 #[test]
-fn what_a_folder_has_is_not_run_again() {
+fn finished_runs_of_a_folder_are_not_repeated() {
     let (place, whole) = (Place::new("resumed"), Place::new("whole"));
     let bench = Bench::new(&place);
     let only = &bench.plan[2];
@@ -245,7 +245,7 @@ fn a_run_that_panics_is_reported_and_the_rest_go_on() {
 }
 
 #[test]
-fn an_interrupt_keeps_what_is_finished() {
+fn interrupt_keeps_finished_runs() {
     let place = Place::new("interrupted");
     let bench = Bench::new(&place);
     let done = bench.sweep(1).run_with(|experiment| {
@@ -262,7 +262,7 @@ fn an_interrupt_keeps_what_is_finished() {
 }
 
 #[test]
-fn a_run_that_is_stopped_leaves_nothing() {
+fn stopped_run_leaves_no_files() {
     let place = Place::new("stopped");
     let bench = Bench::new(&place);
     let stop = AtomicBool::new(true);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_misreports_is_caught() {
+    fn buffer_with_false_receipts_or_pool_is_detected() {
         assert_eq!(violation(Liar { extra: 0, pool: 0 }), "none");
         let wrong_receipt = violation(Liar { extra: 1, pool: 0 });
         assert!(wrong_receipt.contains("not for the length"), "{wrong_receipt}");

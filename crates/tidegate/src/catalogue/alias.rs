@@ -281,7 +281,7 @@ mod tests {
     use crate::catalogue::{self, key};
 
     #[test]
-    fn every_alias_leads_somewhere_and_hides_no_name() {
+    fn every_alias_names_a_known_entry_and_hides_no_name() {
         let names = catalogue::all().iter().map(|entry| entry.name).collect::<BTreeSet<_>>();
         let mut seen = BTreeSet::new();
         for alias in ALIASES {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_however_they_are_written() {
+    fn spelling_variants_find_the_same_word() {
         assert_eq!(plain("ECN#"), "ecn-sharp");
         assert_eq!(plain("ECN♯"), "ecn-sharp");
         assert_eq!(plain("ecn*"), "ecn-star");

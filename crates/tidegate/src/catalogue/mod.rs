@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_has_a_line() {
+    fn every_name_has_a_one_line_summary() {
         for entry in all() {
             let length = entry.line.chars().count();
             assert!(length > 0, "{} {} has no line", entry.kind.name(), entry.name);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_that_a_part_names_says_something_of_it() {
+    fn every_page_named_by_a_catalogue_entry_describes_it() {
         fn check(about: About) {
             let name = about.name;
             let mut steps = about.page.split('#');

@@ -67,7 +67,7 @@ fn commands_without_engine_support_are_refused() {
 }
 
 #[test]
-fn engine_local_runs_here() {
+fn engine_local_gives_the_same_results_as_no_engine() {
     let room = Room::with_tiny("engine-local");
     room.run("run tiny.toml --engine local --out one --quiet").ended(0);
     room.run("run tiny.toml --out other --quiet").ended(0);

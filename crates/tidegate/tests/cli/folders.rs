@@ -115,7 +115,7 @@ fn comparisons_of_scenarios_show_both_titles_and_run_counts() {
 }
 
 #[test]
-fn reports_elsewhere_leave_the_folder_unchanged() {
+fn report_to_another_path_leaves_the_folder_unchanged() {
     let room = Room::with_tiny("read-only");
     room.run("run tiny.toml --out out --quiet").ended(0);
     // A folder, which not even root can replace by a file.

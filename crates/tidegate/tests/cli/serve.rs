@@ -155,7 +155,7 @@ fn unfinished_studies_are_reported() {
 }
 
 #[test]
-fn nothing_else_is_answered() {
+fn requests_outside_the_served_paths_are_refused() {
     let room = room("serve-strict");
     let server = Server::begun(&room, &["results", "--playground", "playground"]);
     let port = server.port;
@@ -216,7 +216,7 @@ fn nothing_else_is_answered() {
 
 /// Results from elsewhere may contain links.
 #[test]
-fn links_lead_nowhere_else() {
+fn symbolic_links_out_of_the_folder_are_not_followed() {
     let room = room("serve-links");
     let results = room.path().join("results");
     fs::remove_file(results.join("tiny/summary.csv")).unwrap();
@@ -275,7 +275,7 @@ fn a_plan_too_deep_for_the_stack_is_refused() {
 
 /// Other machines need the token, which the address has that is printed.
 #[test]
-fn elsewhere_needs_the_token() {
+fn clients_of_other_machines_need_the_token() {
     let room = room("serve-token");
     let (server, token) = Server::begun_for_others(&room);
     assert_eq!(token.len(), 32);
@@ -450,7 +450,7 @@ fn invalid_server_options_are_refused_at_startup() {
 }
 
 #[test]
-fn the_fixed_part_is_written_for_other_servers() {
+fn static_files_are_exported_for_other_servers() {
     let room = room("serve-export");
     for (name, text) in [
         ("results/figures/reproduction.json", "{}"),

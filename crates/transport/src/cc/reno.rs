@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_mean_nothing_and_losses_halve() {
+    fn reno_ignores_marks_and_halves_on_loss() {
         let mut cc = cc();
         assert_eq!(cc.on_ack(&ack(1, 10, true)), Reaction::None);
         assert_eq!(cc.window(), 11_000);

@@ -40,7 +40,7 @@ fn loss_takes_three_later_ranges_or_more_than_two_segments_of_later_bytes() {
 }
 
 #[test]
-fn pipe_counts_what_is_in_flight() {
+fn pipe_counts_bytes_in_flight() {
     let mut b = board();
     assert_eq!(b.pipe(Seq(1000)), 1000);
     // Segments 1, 3, 5, 6, 7 arrive. Lost are the bytes below 500: segments 0, 2 and 4.

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_what_the_pacing_rate_sends_in_a_millisecond() {
+    fn burst_is_one_millisecond_of_the_pacing_rate() {
         // 20 segments a millisecond, 1.2 times that, in 1/1024 s: 29200 · 1.2 / 1.024 = 34218
         // bytes.
         assert_eq!(segments(SIZING), 23);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_has_at_least_two_segments_and_at_most_what_is_allowed() {
+    fn burst_is_between_two_segments_and_the_limit() {
         // 29200 bytes in 12 ms: 2851 bytes in 1/1024 s, less than two segments.
         let after = |ms| Sizing { round_trip: Some(Span::from_ms(ms)), ..SIZING };
         assert_eq!(segments(after(12)), 2);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_round_trip_and_at_full_size_a_burst_is_as_large_as_allowed() {
+    fn burst_has_the_maximum_size_with_full_sizing_or_without_a_round_trip() {
         let unknown = Sizing { round_trip: None, ..SIZING };
         let full = Sizing { rule: TsoSizing::Full, ..SIZING };
         assert_eq!([segments(unknown), segments(full)], [44, 44]);

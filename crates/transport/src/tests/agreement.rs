@@ -96,7 +96,7 @@ fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
 }
 
 #[test]
-fn a_pair_whose_handshake_has_gone_by_agrees_on_what_the_handshake_would() {
+fn established_pair_has_the_settings_that_a_handshake_agrees_on() {
     type Change = fn(&mut Config);
     let changes: [Change; 6] = [
         |_| {},

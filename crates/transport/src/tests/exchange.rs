@@ -199,7 +199,7 @@ fn slow_start_and_avoidance_open_the_window_by_bytes() {
 }
 
 #[test]
-fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
+fn sack_recovery_sends_lost_segments_as_the_pipe_empties() {
     let mut endpoint = established(&config(), "reno");
     endpoint.write(1_000_000, T);
     assert_eq!(poll(&mut endpoint, T).len(), 10);
@@ -268,7 +268,7 @@ fn without_sack_partial_acks_repair_one_segment_each() {
 }
 
 #[test]
-fn a_timeout_sends_again_from_the_start_and_skips_what_arrived() {
+fn timeout_retransmits_from_the_start_and_skips_sacked_data() {
     let mut endpoint = established(&config(), "reno");
     endpoint.write(10_000, T);
     poll(&mut endpoint, T);
@@ -678,7 +678,7 @@ fn a_duplicate_is_reported_in_front_if_wanted() {
 }
 
 #[test]
-fn a_proportional_recovery_spends_half_of_what_arrives() {
+fn proportional_recovery_sends_half_of_the_delivered_data() {
     let mut endpoint = established(&Config { prr: true, ..config() }, "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);

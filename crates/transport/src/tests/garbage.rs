@@ -52,7 +52,7 @@ fn an_acknowledgement_older_than_any_window_is_refused_with_its_data() {
 }
 
 #[test]
-fn only_a_reset_with_the_exact_number_is_believed() {
+fn only_a_reset_with_the_exact_sequence_number_closes() {
     for (seq, expected, answered) in [
         (1, State::Closed, false),
         (2, State::Established, true),
@@ -125,7 +125,7 @@ fn an_endpoint_that_waits_for_a_syn_refuses_everything_else() {
 }
 
 #[test]
-fn a_reset_fits_what_it_answers() {
+fn reset_has_the_numbers_that_the_answered_segment_expects() {
     // RFC 9293, section 3.10.7.1: the number that the segment expects, or else an acknowledgement
     // of all of it.
     let mut closed = established();

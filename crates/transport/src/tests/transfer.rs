@@ -121,7 +121,7 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
 }
 
 #[test]
-fn the_fast_paths_send_what_the_slow_path_would_send() {
+fn fast_paths_send_the_same_segments_as_the_slow_path() {
     let all = all_ccs();
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 13);

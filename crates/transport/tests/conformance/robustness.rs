@@ -86,7 +86,7 @@ fn played(config: &str, steps: &str) -> Result<Result<(), Deviation>, String> {
 }
 
 #[test]
-fn settings_that_do_not_exist_or_fit_are_the_scripts_fault() {
+fn unknown_and_invalid_settings_are_errors_of_the_script() {
     let fault = |config: &str, steps: &str| played(config, steps).expect_err("it cannot be played");
     assert!(fault("speed = 1", "{}").starts_with("config: there is no setting `speed`"));
     assert!(fault("mss = 0", "{}").starts_with("config, for reno: mss = 0 is out of range"));
@@ -141,7 +141,7 @@ fn lines_read_back_as_they_were_written() {
 /// Scripts with bytes changed, cut out or repeated are read or refused, and scripts that can be
 /// read can be played.
 #[test]
-fn no_damage_to_a_script_makes_the_runner_panic() {
+fn damaged_scripts_never_panic() {
     let mut rng = Rng::new(1, 0);
     let mut draw = |below: usize| rng.next_u32() as usize % below;
     let mut readable = 0;

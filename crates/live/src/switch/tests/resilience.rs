@@ -104,7 +104,7 @@ fn a_flood_to_a_slow_port_leaves_slots_to_others() {
 }
 
 #[test]
-fn a_station_too_many_is_neither_learned_nor_forwarded() {
+fn station_above_the_limit_is_neither_learned_nor_forwarded() {
     let mut config = config(2);
     config.ports[0].stations = Some(2);
     let mut switch = switch(&config);

@@ -211,7 +211,7 @@ fn scenarios_fit_the_schema_as_written_and_as_resolved() {
 }
 
 #[test]
-fn what_the_parser_refuses_does_not_fit_the_schema_either() {
+fn scenarios_refused_by_the_parser_violate_the_schema() {
     for wrong in [
         "nam = 'x'",
         "seed = -1",

@@ -123,7 +123,7 @@ fn a_new_flow_gets_the_lowest_queue_that_is_empty_and_runs() {
 }
 
 #[test]
-fn takes_decides_whether_a_kept_queue_is_taken() {
+fn takes_setting_decides_whether_a_kept_queue_is_reused() {
     let us = Time::from_us;
     for (takes, at, queue) in [
         (Takes::Empty, us(1), 1),

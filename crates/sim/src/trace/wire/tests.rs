@@ -185,7 +185,7 @@ fn roce_answers_acknowledge_packets_or_name_the_missing_one() {
 }
 
 #[test]
-fn an_echo_agrees_with_bytes_worked_out_by_hand() {
+fn ping_header_agrees_with_bytes_computed_by_hand() {
     let echo = |kind| {
         let frame = Frame::new(&view(Body::Echo(Echo {
             kind,

@@ -149,7 +149,7 @@ fn equal_values_have_no_best() {
 }
 
 #[test]
-fn a_best_that_is_not_distinguished_from_others_is_not_crowned() {
+fn tied_best_values_get_no_star() {
     let marks = |values: &[(f64, f64)]| {
         let point = |&(value, reach): &(f64, f64)| {
             point(&format!("p{value}"), vec![estimate(value, reach, None)])
@@ -181,7 +181,7 @@ fn swept() -> Summary {
 }
 
 #[test]
-fn the_best_is_that_of_its_group() {
+fn best_value_is_marked_within_each_group() {
     let found = shown(&swept(), 80);
     let best = found.lines().filter(|line| line.ends_with('*'));
     let best = best.filter_map(|line| line.split_whitespace().next());

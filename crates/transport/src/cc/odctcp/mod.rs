@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_dctcp_of_the_thesis_with_cwr() {
+    fn odctcp_is_the_dctcp_of_the_thesis_with_cwr() {
         let mut cc = cc();
         assert_eq!((cc.cwr(), cc.ect()), (Cwr::Sent, EctUse::All));
         // α₀ = 0: the echo is handled before its ACK's sample, so the first cut is by nothing

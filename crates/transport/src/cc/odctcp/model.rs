@@ -277,7 +277,7 @@ fn connection(seed: u64) {
 }
 
 #[test]
-fn random_operations_leave_what_the_slow_model_has() {
+fn random_operations_agree_with_the_slow_model() {
     for seed in 0..200 {
         connection(seed);
     }
