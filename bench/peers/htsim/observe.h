@@ -1,5 +1,5 @@
-// Counters of a running simulation. Queues and marks are observed in a separate run, because that costs a tenth
-// of the speed.
+// Counters of a running simulation. Queues and marks are observed in a separate run, because that
+// costs a tenth of the speed.
 #pragma once
 
 #include "../common/report.h"

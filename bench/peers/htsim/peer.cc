@@ -1,5 +1,6 @@
-// A peer for Tidegate's simulator: the same scenario on htsim's classes. htsim has a program for each
-// experiment; this is one more. ../README.md describes the measurements and the differences of the models.
+// A peer for Tidegate's simulator: the same scenario on htsim's classes. htsim has a program for
+// each experiment; this is one more. ../README.md describes the measurements and the differences of
+// the models.
 
 #include "fabric.h"
 
@@ -264,7 +265,8 @@ CostOfOne(const Options& options, std::vector<Flow>& flows)
     return cost;
 }
 
-// Runs are repeated until they have taken this long together, because one may be too short to measure.
+// Runs are repeated until they have taken this long together, because one may be too short to
+// measure.
 constexpr double LEAST_SECONDS = 1;
 constexpr uint32_t MOST_RUNS = 100;
 

@@ -210,8 +210,8 @@ class Fabric
                                    "LinkBandwidth", DataRateValue(m_rate));
     }
 
-    // ns-3's closest match to TCN under DWRR: FQ-CoDel serves queues in turn by a deficit in bytes and
-    // marks packets that waited longer than its CE threshold. CoDel itself never marks.
+    // ns-3's closest match to TCN under DWRR: FQ-CoDel serves queues in turn by a deficit in bytes
+    // and marks packets that waited longer than its CE threshold. CoDel itself never marks.
     void MarkByTime()
     {
         uint32_t full = m_options.Mss() + 42;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The hooks of an algorithm that sets the window itself (`cong_control`), for the rule whose header was included
- * before: `struct rule`, `struct rule_params` with the program's `params`, and `rule_*`.
+ * The hooks of an algorithm that sets the window itself (`cong_control`), for the rule whose header
+ * was included before: `struct rule`, `struct rule_params` with the program's `params`, and
+ * `rule_*`.
  */
 #ifndef TIDEGATE_CONGESTION_CONTROL_H
 #define TIDEGATE_CONGESTION_CONTROL_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * DCTCP: crates/transport/src/window/dctcp, profile `linux-5.1`, counted in packets as the kernel counts
- * them. RFC 8257, section 3.3. Growth, the pace of a reduction and recovery are the kernel's.
+ * DCTCP: crates/transport/src/cc/dctcp, profile `linux-5.1`, counted in packets as the kernel
+ * counts them. RFC 8257, section 3.3. Growth, the pace of a reduction and recovery are the
+ * kernel's.
  */
 #ifndef TIDEGATE_DCTCP_RULE_H
 #define TIDEGATE_DCTCP_RULE_H

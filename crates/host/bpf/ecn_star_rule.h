@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * ECN*: crates/transport/src/window/ecn_star.rs. Halves the window itself on an echoed mark, at most once
- * per window of data; a loss in the window of a cut is repaired without another cut.
+ * ECN*: crates/transport/src/cc/ecn_star.rs. Halves the window itself on an echoed mark, at
+ * most once per window of data; a loss in the window of a cut is repaired without another cut.
  */
 #ifndef TIDEGATE_ECN_STAR_RULE_H
 #define TIDEGATE_ECN_STAR_RULE_H

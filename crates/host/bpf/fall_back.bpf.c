@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* Walks the TCP sockets of a network namespace: counts those with an algorithm, and gives them another. */
+/* Walks the TCP sockets of a network namespace: counts those with an algorithm, and gives them
+ * another. */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 

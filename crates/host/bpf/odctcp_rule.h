@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * ODCTCP's sender: crates/transport/src/window/odctcp.rs, which is `dctcp` in its profile
- * `freebsd-thesis`. Kato, "Improving Transmission Performance with One-Sided Datacenter TCP", chapters 4
- * and 5: CWR on the next segment after a reduction, no pause in growth, a selectable α₀, and an estimate
- * that starts over after an idle time.
+ * ODCTCP's sender: crates/transport/src/cc/odctcp, which is `dctcp` in its profile
+ * `freebsd-thesis`. Kato, "Improving Transmission Performance with One-Sided Datacenter TCP",
+ * chapters 4 and 5: CWR on the next segment after a reduction, no pause in growth, a selectable α₀,
+ * and an estimate that starts over after an idle time.
  */
 #ifndef TIDEGATE_ODCTCP_RULE_H
 #define TIDEGATE_ODCTCP_RULE_H
@@ -40,7 +40,8 @@ static __always_inline void end_sample(struct rule *r, const volatile struct rul
 	alpha_begin_window(&r->a, sent);
 }
 
-/* An ACK at once on a change of CE covers the older segment too: that one belongs to the state before. */
+/* An ACK at once on a change of CE covers the older segment too: that one belongs to the state
+ * before. */
 static __always_inline void count(struct rule *r, u32 bytes, bool echo)
 {
 	u32 before = echo != r->a.echoing && bytes > r->w.mss ? r->w.mss : 0;

@@ -32,8 +32,8 @@ static __always_inline u32 threshold_packets(const struct tg_window *w)
 	return larger(w->ssthresh / larger(w->mss, 1), 2);
 }
 
-/* Another window or segment size than the rule has left is the kernel's doing: an undone reduction, a new
- * path. The rule goes on from there. Says whether it was so. */
+/* Another window or segment size than the rule has left is the kernel's doing: an undone reduction,
+ * a new path. The rule goes on from there. Says whether it was so. */
 static __always_inline bool take_over_window(struct tcp_sock *tp, struct tg_window *w, const struct tg_conn *conn)
 {
 	u32 mss = larger(tp->mss_cache, 1);
@@ -54,8 +54,8 @@ static __always_inline bool take_over_window(struct tcp_sock *tp, struct tg_wind
 	return changed;
 }
 
-/* Pacing rate, by which the kernel sizes bursts, as for algorithms that leave the window to the kernel: twice the
- * rate of the window in slow start, 1.2 times after. */
+/* Pacing rate, by which the kernel sizes bursts, as for algorithms that leave the window to the
+ * kernel: twice the rate of the window in slow start, 1.2 times after. */
 static __always_inline void set_pacing_rate(struct tcp_sock *tp)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -69,10 +69,10 @@ static __always_inline void set_pacing_rate(struct tcp_sock *tp)
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
-/* `cwnd` is the rule's window or, at the start of a recovery, a window that lets a packet out. The kernel has a limit
- * of its own for both (`cwnd lock` of a route). Where the rule's window is above the limit, `conn` keeps that window: it
- * differs from the socket's, so the rule continues from the limit at the next ACK, and never halves a window that it
- * did not have. */
+/* `cwnd` is the rule's window or, at the start of a recovery, a window that lets a packet out. The
+ * kernel has a limit of its own for both (`cwnd lock` of a route). Where the rule's window is above
+ * the limit, `conn` keeps that window: it differs from the socket's, so the rule continues from the
+ * limit at the next ACK, and never halves a window that it did not have. */
 static __always_inline void write_packets(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					  u32 cwnd)
 {
@@ -109,8 +109,8 @@ static __always_inline u8 read_ack(struct sock *sk, struct tg_conn *conn, struct
 	       (acked->in_recovery ? FLAG_IN_RECOVERY : 0);
 }
 
-/* The window after the ACK. The first retransmission of a recovery leaves with any number of bytes in flight
- * (RFC 6675, section 5, step 4.3); data beyond the window wait. */
+/* The window after the ACK. The first retransmission of a recovery leaves with any number of bytes
+ * in flight (RFC 6675, section 5, step 4.3); data beyond the window wait. */
 static __always_inline void write_window(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					 const struct tg_acked *acked)
 {

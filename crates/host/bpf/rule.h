@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The rules of crates/transport/src/window in C: plain numbers in, plain numbers out. They touch no
- * socket, so that a test can run the same code on any trace and compare it with its twin, step by step.
- * Windows are in bytes, α in units of 1/1024.
+ * The rules of crates/transport/src/cc in C: plain numbers in, plain numbers out. They touch no
+ * socket, so that a test can run the same code on any trace and compare it with its twin, step by
+ * step. Windows are in bytes, α in units of 1/1024.
  */
 #ifndef TIDEGATE_RULE_H
 #define TIDEGATE_RULE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * One-sided algorithms have two names. The kernel sends a SYN with ECT(0) if the algorithm of the socket
- * asks for ECN (TCP_CONG_NEEDS_ECN), and a peer with standard ECN then refuses it, as RFC 3168, section
- * 6.1.1 has it. So the name that users choose does not ask: it opens the connection as any other and hands
- * it over to the second name, with `_e`, once ECN is negotiated. If it is not, the connection stays with
- * the first name, which is Reno.
+ * One-sided algorithms have two names. The kernel sends a SYN with ECT(0) if the algorithm of the
+ * socket asks for ECN (TCP_CONG_NEEDS_ECN), and a peer with standard ECN then refuses it, as RFC
+ * 3168, section 6.1.1 has it. So the name that users choose does not ask: it opens the connection
+ * as any other and hands it over to the second name, with `_e`, once ECN is negotiated. If it is
+ * not, the connection stays with the first name, which is Reno.
  */
 #ifndef TIDEGATE_TAKEOVER_H
 #define TIDEGATE_TAKEOVER_H

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * tg_dctcp: DCTCP at both ends of a connection, RFC 8257.
- *
- * The rule keeps α and answers the kernel's question for the slow start threshold; growth (Reno), the state
- * CWR, and how sending slows down (PRR) are the kernel's.
- *
- * The kernel sends every segment of a socket whose algorithm asks for ECN (TCP_CONG_NEEDS_ECN) as ECT(0), even if
- * the peer refused. So a connection whose peer refused goes on under a second name, which does not ask and is Reno:
- * switches drop its packets instead of setting marks without an echo.
+ * The rule keeps α and answers the kernel's question for the slow start threshold; growth (Reno),
+ * the state CWR, and how sending slows down (PRR) are the kernel's.
+ * The kernel sends every segment of a socket whose algorithm asks for ECN (TCP_CONG_NEEDS_ECN) as
+ * ECT(0), even if the peer refused. So a connection whose peer refused goes on under a second name,
+ * which does not ask and is Reno: switches drop its packets instead of setting marks without an
+ * echo.
  */
 #include "tidegate.h"
 #include "own_window.h"
@@ -78,8 +77,9 @@ static __always_inline void begin(struct sock *sk, bool ecn)
 	report(sk, STEP_BEGIN, 0, 0, 0, tp->snd_ssthresh);
 }
 
-/* Whether the socket has another algorithm now. After an unload the second name is gone, but a listener may still
- * have the first: then it is the kernel's own Reno, which is not counted here. */
+/* Whether the socket has another algorithm now. After an unload the second name is gone, but a
+ * listener may still have the first: then it is the kernel's own Reno, which is not counted
+ * here. */
 static __always_inline bool is_handed_over(struct sock *sk)
 {
 	char plain[16] = PLAIN_NAME, reno[16] = "reno";
@@ -170,7 +170,8 @@ void BPF_PROG(dctcp_set_state, struct sock *sk, u8 state)
 		react_to_loss(sk, STEP_LOSS);
 }
 
-/* RFC 8257, section 3.2, and its variants: effect of a change of CE on the pending ACK and the next. */
+/* RFC 8257, section 3.2, and its variants: effect of a change of CE on the pending ACK and the
+ * next. */
 static __always_inline void echo(struct sock *sk, bool marked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * tg_ecn_star: ECN*, standard ECN that halves the window itself and goes on growing.
- *
- * It does not ask for ECN by itself: a connection has it if `net.ipv4.tcp_ecn` or the route says so, as
- * for any other algorithm. The kernel echoes, and sends CWR, as RFC 3168 has it.
+ * It does not ask for ECN by itself: a connection has it if `net.ipv4.tcp_ecn` or the route says
+ * so, as for any other algorithm. The kernel echoes, and sends CWR, as RFC 3168 has it.
  */
 #include "tidegate.h"
 #include "ecn_star_rule.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * tg_odctcp_rcv: ODCTCP's receiver, for senders of standard ECN.
- *
- * Thesis, section 5.2.2: ECE follows the CE of the last segment. A change of CE is acknowledged at once,
- * together with older data; but a segment that carries CWR keeps the delayed ACK waiting, so that the
- * sender's window opens by two segments after its reduction. The socket's own data uses Reno.
+ * Thesis, section 5.2.2: ECE follows the CE of the last segment. A change of CE is acknowledged at
+ * once, together with older data; but a segment that carries CWR keeps the delayed ACK waiting, so
+ * that the sender's window opens by two segments after its reduction. The socket's own data uses
+ * Reno.
  */
 #include "tidegate.h"
 #include "takeover.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * tg_odctcp_snd: ODCTCP's sender, towards a receiver of standard ECN.
- *
  * The rule sets the window itself (`cong_control`), so that neither the kernel's state CWR nor its
- * proportional rate reduction stops growth. The kernel still enters CWR on an echo, once per window of
- * data, and sends CWR then.
+ * proportional rate reduction stops growth. The kernel still enters CWR on an echo, once per window
+ * of data, and sends CWR then.
  */
 #include "tidegate.h"
 #include "takeover.h"

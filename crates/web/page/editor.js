@@ -1,4 +1,5 @@
-// Scenario editor: a plain text field over a highlighted copy, with errors underlined and completions.
+// Scenario editor: a plain text field over a highlighted copy, with errors underlined and
+// completions.
 
 const escaped = text => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 

@@ -1,5 +1,5 @@
-// Sends requests to the simulator: WebAssembly in a worker, or the server of this page. `stop` ends a simulator whose
-// result is no longer needed.
+// Sends requests to the simulator: WebAssembly in a worker, or the server of this page. `stop` ends
+// a simulator whose result is no longer needed.
 
 // Name of a WebAssembly file, or an address that answers requests.
 const simulator = document.querySelector('meta[name=simulator]').content;

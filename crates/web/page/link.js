@@ -37,7 +37,8 @@ export function reach(host) {
   return ' It opens on this computer only, while this server runs. On another computer, append the part from # to the address of its playground.';
 }
 
-// Parses a link into { lesson } or { text, shown, watch, lesson }; { problem } if it is invalid, null if it is empty.
+// Parses a link into { lesson } or { text, shown, watch, lesson }; { problem } if it is invalid,
+// null if it is empty.
 export async function read(hash) {
   const lesson = /^#lesson=([\w-]+)$/.exec(hash);
   if (lesson) return { lesson: lesson[1] };

@@ -10,7 +10,8 @@ const { promise: ready, resolve: begin } = (() => {
   return pair;
 })();
 
-// Imports of the program: `report` says whether a run may continue, `fault` takes the message of a panic.
+// Imports of the program: `report` says whether a run may continue, `fault` takes the message of a
+// panic.
 const page = {
   report: () => (performance.now() < deadline ? 1 : 0),
   fault: (at, length) => {

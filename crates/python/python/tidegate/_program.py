@@ -59,7 +59,8 @@ def call(words, tell):
             raise
         code = process.wait()
         printed.seek(0)
-        # 1 reports a result, such as unfinished runs. Any other code is a failure, also of the program itself.
+        # 1 reports a result, such as unfinished runs. Any other code is a failure, also of the
+        # program itself.
         failure = None if code in (0, 1) else _error(lines) or f"tidegate ended with code {code}"
         return code, printed.read().decode(), failure
 

@@ -63,7 +63,8 @@ function valueScale(view, lines, about) {
   const drawn = lines.flatMap(line => line.y).filter(y => y !== null && (!log || y > 0));
   const least = drawn.reduce((a, b) => Math.min(a, b), Infinity);
   const most = drawn.reduce((a, b) => Math.max(a, b), -Infinity);
-  // Intervals much longer than the data are cut, and so are intervals below zero if values cannot be negative.
+  // Intervals much longer than the data are cut, and so are intervals below zero if values cannot
+  // be negative.
   const floor = log ? least / 4 : least >= 0 ? 0 : -Infinity;
   const ceiling = most > 0 ? 1.6 * most : Infinity;
   const all = function* () {
@@ -217,7 +218,8 @@ function drawLine(view, line, place) {
 function placeOf(view, line, x, y) {
   if (y === null) return [NaN, NaN];
   if (view.side) return [view.across(y), view.down(x)];
-  // Values that are not positive have no position on a log axis; their share is the start of the curve.
+  // Values that are not positive have no position on a log axis; their share is the start of the
+  // curve.
   const at = view.chart.kind === 'cdf' && view.h.log && x <= 0 ? view.h.low : x;
   return [view.across(at) + line.aside, view.down(y)];
 }
