@@ -72,6 +72,12 @@ class Commands(unittest.TestCase):
             with self.assertRaisesRegex(tidegate.Error, "`tidegate list` was stopped"):
                 tidegate.names()
 
+    def test_error_is_shown_once(self):
+        told = []
+        with self.assertRaisesRegex(tidegate.Error, "no figure is called"):
+            tidegate.reproduce("tcn-f99", progress=told.append)
+        self.assertEqual(told, [])
+
     def test_a_program_that_fails_raises(self):
         with tempfile.TemporaryDirectory() as folder:
             stub = pathlib.Path(folder, "tidegate")

@@ -33,11 +33,12 @@ def environment():
 def call(words, tell):
     """Runs a command and returns its exit code, its output, and its error or None.
 
-    `tell` gets a list of the lines on standard error as they come. An exception, such as KeyboardInterrupt, stops the
-    command: finished runs are kept.
+    `tell` gets a list of the lines on standard error as they come, without the error. An exception, such as
+    KeyboardInterrupt, stops the command: finished runs are kept.
     """
     columns = {"COLUMNS": str(shutil.get_terminal_size().columns), **environment()}
     lines = []
+    is_error = False
     with tempfile.TemporaryFile() as printed, subprocess.Popen(
         [path(), *words],
         stdin=subprocess.DEVNULL,
@@ -51,7 +52,10 @@ def call(words, tell):
         try:
             for line in process.stderr:
                 lines.append(line.rstrip("\n"))
-                tell(lines[-1:])
+                # The error ends the output. The caller gets it, and raises it.
+                is_error = is_error or line.startswith("error: ")
+                if not is_error:
+                    tell(lines[-1:])
         except BaseException:
             process.send_signal(signal.SIGINT)
             for _ in process.stderr:
