@@ -4,24 +4,10 @@
 //! time. Loss detection, retransmission and recovery belong to the sender. How receivers echo marks
 //! is chosen separately ([`Echo`](crate::config::Echo)), so any sender can face any receiver.
 
-pub mod cubic;
 mod cwnd;
-pub mod dctcp;
-pub mod ecn_star;
 mod hystart;
-pub mod odctcp;
-pub mod reno;
-pub mod rfc3168;
-pub mod swift;
 
-pub use cubic::Cubic;
 pub use cwnd::{Cwnd, CwndParams, OncePerWindow, Regrowth};
-pub use dctcp::Dctcp;
-pub use ecn_star::EcnStar;
-pub use odctcp::Odctcp;
-pub use reno::Reno;
-pub use rfc3168::Rfc3168;
-pub use swift::Swift;
 
 use tidegate_units::{ConfigError, Rate, Ratio, Span, Time, catalogue, choices};
 
@@ -319,11 +305,15 @@ pub trait CongestionControl {
     }
 }
 
-/// Makes, from one list: the enum of all congestion controls with its forwarding, the enum of their
-/// parameters,
-/// and the names by which both are known in files and on the command line.
+/// Declares, from one list, the modules of all congestion controls, their enum with its forwarding,
+/// the enum of their parameters, and the names of both in files and on the command line.
 macro_rules! congestion_controls {
     ($($variant:ident($module:ident),)*) => {
+        $(
+            pub mod $module;
+            pub use $module::$variant;
+        )*
+
         /// Any congestion control, chosen at run time.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
