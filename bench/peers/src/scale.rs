@@ -14,6 +14,7 @@ use tidegate_sim::topology::{fat_tree, leaf_spine, star};
 use tidegate_sim::workload::{Published, Sizes, Source, Traffic};
 use tidegate_sim::{Flow, FlowResult, HostId};
 use tidegate_transport::Endpoint;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Bytes, Rate, Ratio, Size, Span, Time};
 
 use crate::flows::Racks;
@@ -357,6 +358,6 @@ fn lossless(count: u32) -> Result<Setup, String> {
         headroom: vec![Bytes(40_000)],
         ..pfc::Config::default()
     });
-    setup.transports = vec![Transport::Dcqcn(Box::default())];
+    setup.transports = vec![Transport::other(dcqcn::Config::default())];
     Ok(setup)
 }

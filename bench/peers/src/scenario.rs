@@ -198,6 +198,6 @@ fn change(options: &Options, name: &str, settings: &mut impl Settings) -> Result
 pub(crate) fn mss(setup: &Setup) -> u16 {
     match &setup.transports[0] {
         Transport::Tcp(tcp) => tcp.source.config.mss,
-        Transport::Dcqcn(_) => unreachable!("the scenarios use TCP only"),
+        Transport::Other(_) => unreachable!("the scenarios use TCP only"),
     }
 }

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
-use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Header, Segment};
 use tidegate_units::Time;
 
@@ -29,9 +28,13 @@ pub(crate) struct Captured {
 /// Content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// A probe on its way to this side.
-    Echo(Side),
-    Roce(dcqcn::Packet),
+    /// A probe on its way to this side, with its length as an IP packet.
+    Echo {
+        to: Side,
+        len: u16,
+    },
+    /// A packet of a transport other than TCP.
+    Other,
     Tcp(Segment),
 }
 
@@ -44,7 +47,7 @@ pub struct LinkCapture<W: Write> {
     links: Vec<LinkId>,
     /// Interfaces of the file, by link number.
     interfaces: Vec<Option<Interface>>,
-    /// Payload of full packets, the unit of RoCE sequence numbers.
+    /// Payload of full packets of a transport other than TCP.
     payload: u32,
     /// Packets that leave later than the current time of the run: an ideal host knows them in
     /// advance.
@@ -130,18 +133,22 @@ impl<W: Write> LinkCapture<W> {
             Side::Sink => (source, FIRST_PORT - 1),
             Side::Source => (FIRST_PORT - 1, source),
         };
+        let (datagram, ecn) = (packet.headers.datagram(dst_port, self.payload), packet.pkt.ecn);
         let body = match body {
-            Content::Echo(to) => Body::Echo(Echo {
+            Content::Echo { to, len } => Body::Echo(Echo {
                 kind: match to {
                     Side::Sink => EchoKind::Request,
                     Side::Source => EchoKind::Reply,
                 },
                 id: *slot as u16,
                 sequence: packet.serial,
-                len: packet.probe_bytes().saturating_sub(ECHO_HEADERS),
-                ecn: packet.header.ecn,
+                len: u32::from(*len).saturating_sub(ECHO_HEADERS),
+                ecn,
             }),
-            Content::Roce(packet) => Body::Roce { packet, payload: self.payload },
+            Content::Other => match &datagram {
+                Some(datagram) => Body::Udp { datagram, ecn },
+                None => return Ok(()),
+            },
             Content::Tcp(segment) => Body::Tcp(segment),
         };
         let view = PacketView {
@@ -211,7 +218,7 @@ pub(crate) trait Recorder {
     /// The captured links.
     fn links(&self) -> Vec<LinkId>;
 
-    /// Sets the payload of DCQCN's full packets.
+    /// Sets the payload of full packets of a transport other than TCP.
     fn set_payload(&mut self, payload: u32);
 
     /// Records that a packet begins to leave at `at`.

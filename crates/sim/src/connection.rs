@@ -1,7 +1,7 @@
 //! A connection: its two ends, and its current flow.
 
 use tidegate_transport::pias::Pias;
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::{self, Counts};
 use tidegate_transport::{Endpoint, Seq};
 use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 
@@ -63,12 +63,17 @@ impl Connection {
 
     /// Packets of the flow that have arrived marked, from the end that counts them.
     pub(crate) fn marks(&self) -> u32 {
-        let side = match self.ends {
-            Ends::Tcp(_) => Side::Sink,
-            Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => Side::Source,
-        };
-        let counts = self.ends.counts(side);
-        counts.since(self.before[side as usize]).marks
+        self.counts(self.ends.marks_at()).marks
+    }
+
+    /// Counts of an end since the flow started.
+    pub(crate) fn counts(&self, side: Side) -> Counts {
+        let (now, before) = (self.ends.counts(side), self.before[side as usize]);
+        Counts {
+            retransmissions: now.retransmissions.wrapping_sub(before.retransmissions),
+            timeouts: now.timeouts.wrapping_sub(before.timeouts),
+            marks: now.marks.wrapping_sub(before.marks),
+        }
     }
 
     /// Whether the receiver waits for bytes.
@@ -78,25 +83,18 @@ impl Connection {
 
     /// Records an end's counts since the flow started.
     pub(crate) fn report(&self, side: Side, result: &mut FlowResult) {
-        let counts = self.ends.counts(side);
-        let counts = counts.since(self.before[side as usize]);
-        match (&self.ends, side) {
-            (Ends::Tcp(_), Side::Sink) => result.marks = counts.marks,
-            (_, Side::Sink) => {}
-            (ends, Side::Source) => {
-                result.retransmissions = counts.retransmissions;
-                result.timeouts = counts.timeouts;
-                match ends {
-                    Ends::Tcp([source, _]) => {
-                        if let Some(rtt) = source.smoothed_rtt() {
-                            result.rtt = rtt;
-                            result.rtt_variation = source.rtt_variation();
-                        }
-                    }
-                    Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => {
-                        result.marks = counts.marks;
-                    }
-                }
+        let counts = self.counts(side);
+        if side == self.ends.marks_at() {
+            result.marks = counts.marks;
+        }
+        if side == Side::Source {
+            result.retransmissions = counts.retransmissions;
+            result.timeouts = counts.timeouts;
+            if let Ends::Tcp([source, _]) = &self.ends
+                && let Some(rtt) = source.smoothed_rtt()
+            {
+                result.rtt = rtt;
+                result.rtt_variation = source.rtt_variation();
             }
         }
     }
@@ -152,9 +150,10 @@ pub(crate) enum Phase {
     reason = "nearly all values are of the largest kind, and boxes would cost them a cache miss"
 )]
 pub(crate) enum Ends {
-    Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
     /// Both ends are in other parts of the network.
     Elsewhere,
+    /// A transport other than TCP.
+    Other(protocol::Connection),
     /// Packets that go back and forth, which is not a connection.
     Prober(Box<Prober>),
     Tcp([Endpoint; 2]),
@@ -202,24 +201,6 @@ impl Prober {
     }
 }
 
-/// Counts of an end for the results of its flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) retransmissions: u32,
-    pub(crate) timeouts: u32,
-    pub(crate) marks: u32,
-}
-
-impl Counts {
-    pub(crate) const fn since(self, before: Self) -> Self {
-        Self {
-            retransmissions: self.retransmissions.wrapping_sub(before.retransmissions),
-            timeouts: self.timeouts.wrapping_sub(before.timeouts),
-            marks: self.marks.wrapping_sub(before.marks),
-        }
-    }
-}
-
 /// An application that writes gradually.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -247,10 +228,7 @@ impl Ends {
         numbers: u64,
     ) -> Result<Self, ConfigError> {
         Ok(match transport {
-            Transport::Dcqcn(config) => Self::Dcqcn(Box::new((
-                dcqcn::Sender::new(config, line)?,
-                dcqcn::Receiver::new(config, line)?,
-            ))),
+            Transport::Other(config) => Self::Other(config.build(line)?),
             Transport::Tcp(tcp) => {
                 let (source, sink) = (&tcp.source, &tcp.sink);
                 let ours = Seq(numbers as u32);
@@ -272,9 +250,8 @@ impl Ends {
     /// Bytes that an end knows to have arrived, in order.
     pub(crate) fn arrived(&self, side: Side) -> u64 {
         match (self, side) {
-            (Self::Dcqcn(ends), Side::Source) => ends.0.acked(),
-            (Self::Dcqcn(ends), Side::Sink) => ends.1.delivered(),
             (Self::Elsewhere | Self::Prober(_), _) => 0,
+            (Self::Other(connection), side) => connection.arrived(side),
             (Self::Tcp(ends), side) => arrived(&ends[side as usize], side),
         }
     }
@@ -283,8 +260,7 @@ impl Ends {
     #[inline]
     pub(crate) fn deadline(&self, side: Side) -> Option<Time> {
         match (self, side) {
-            (Self::Dcqcn(ends), Side::Source) => ends.0.poll_timeout(),
-            (Self::Dcqcn(ends), Side::Sink) => ends.1.poll_timeout(),
+            (Self::Other(connection), side) => connection.poll_timeout(side),
             (Self::Prober(prober), Side::Source) => (prober.left > 0).then_some(prober.next),
             (Self::Prober(_), Side::Sink) | (Self::Elsewhere, _) => None,
             (Self::Tcp(ends), side) => ends[side as usize].poll_timeout(),
@@ -294,9 +270,8 @@ impl Ends {
     /// Handles an end's deadline.
     pub(crate) fn on_timeout(&mut self, side: Side, now: Time) {
         match (self, side) {
-            (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
-            (Self::Dcqcn(ends), Side::Sink) => ends.1.on_timeout(now),
             (Self::Elsewhere | Self::Prober(_), _) => {}
+            (Self::Other(connection), side) => connection.on_timeout(side, now),
             (Self::Tcp(ends), side) => ends[side as usize].on_timeout(now),
         }
     }
@@ -304,8 +279,8 @@ impl Ends {
     /// Hands over bytes from the application at the source.
     pub(crate) fn write(&mut self, bytes: u64, now: Time) {
         match self {
-            Self::Dcqcn(ends) => ends.0.write(bytes),
             Self::Elsewhere | Self::Prober(_) => {}
+            Self::Other(connection) => connection.write(bytes),
             Self::Tcp(ends) => ends[0].write(bytes, now),
         }
     }
@@ -313,25 +288,24 @@ impl Ends {
     /// Whether an end gave up the other one.
     pub(crate) fn is_broken(&self, side: Side) -> bool {
         match self {
-            Self::Dcqcn(_) | Self::Elsewhere | Self::Prober(_) => false,
+            Self::Elsewhere | Self::Other(_) | Self::Prober(_) => false,
             Self::Tcp(ends) => ends[side as usize].is_broken(),
+        }
+    }
+
+    /// The end that counts marks.
+    pub(crate) const fn marks_at(&self) -> Side {
+        match self {
+            Self::Other(connection) => connection.marks_at(),
+            Self::Elsewhere | Self::Prober(_) | Self::Tcp(_) => Side::Sink,
         }
     }
 
     /// Counts of an end so far. Numbers beyond 32 bits wrap: only differences are used.
     pub(crate) fn counts(&self, side: Side) -> Counts {
         match (self, side) {
-            (Self::Dcqcn(ends), Side::Source) => {
-                let stats = ends.0.stats();
-                Counts {
-                    retransmissions: stats.nacks as u32,
-                    timeouts: stats.timeouts as u32,
-                    marks: stats.notifications as u32,
-                }
-            }
-            (Self::Dcqcn(_), Side::Sink) | (Self::Elsewhere | Self::Prober(_), _) => {
-                Counts::default()
-            }
+            (Self::Elsewhere | Self::Prober(_), _) => Counts::default(),
+            (Self::Other(connection), side) => connection.counts(side),
             (Self::Tcp([source, _]), Side::Source) => Counts {
                 retransmissions: source.stats().retransmissions as u32,
                 timeouts: source.stats().timeouts as u32,

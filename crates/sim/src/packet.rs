@@ -1,9 +1,10 @@
-//! A packet in flight: the state that the network needs to carry it, and the headers that most
-//! packets have.
+//! A packet in flight: the state that the network needs to carry it, and its headers.
 
 use tidegate_dataplane::Pkt;
-use tidegate_transport::{Carried, Flags, Header, Segment, Seq};
-use tidegate_units::{Ecn, FlowId, Time};
+pub(crate) use tidegate_transport::protocol::Side;
+use tidegate_transport::protocol::{AnyHeader, Datagram};
+use tidegate_transport::{Flags, Header, Segment};
+use tidegate_units::{FlowId, Time};
 
 use crate::network::LinkId;
 
@@ -40,13 +41,36 @@ impl EndId {
     }
 }
 
-/// The two ends of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// Sends the flow's bytes.
-    Source = 0,
-    /// Receives them.
-    Sink = 1,
+/// Headers of a packet, without rare parts of a TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Headers {
+    /// A probe, with the departure time of its request.
+    Probe(Time),
+    /// A packet of a connection. The codepoint of a TCP header is as the sender set it: the
+    /// current one is that of [`Packet::pkt`].
+    Transport(AnyHeader),
+}
+
+impl Headers {
+    /// TCP's.
+    #[inline]
+    pub(crate) const fn tcp(header: Header) -> Self {
+        Self::Transport(AnyHeader::Tcp(header))
+    }
+
+    /// A packet of a transport other than TCP as captures show it.
+    pub(crate) fn datagram(&self, port: u16, unit: u32) -> Option<Datagram> {
+        match self {
+            Self::Probe(_) => None,
+            Self::Transport(header) => header.datagram(port, unit),
+        }
+    }
+}
+
+impl Default for Headers {
+    fn default() -> Self {
+        Self::tcp(Header::default())
+    }
 }
 
 /// A packet. Rare headers are stored elsewhere, by number.
@@ -62,9 +86,7 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
-    /// Header of the connection's transport: of a TCP segment as it is, of others as [`Carried`]
-    /// stores it.
-    pub(crate) header: Header,
+    pub(crate) headers: Headers,
     /// Zero if the whole segment is here, as for most packets. Otherwise the number of the stored
     /// segment plus one; or [`PAUSE`](Self::PAUSE).
     pub(crate) spilled: u32,
@@ -93,11 +115,34 @@ impl Packet {
         EndId(self.pkt.flow.0)
     }
 
-    /// Sets the codepoint with which a port has sent the packet.
+    /// The TCP header, if it has one.
     #[inline]
-    pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
-        self.pkt.ecn = ecn;
-        self.header.ecn = ecn;
+    pub(crate) const fn tcp(&self) -> Option<&Header> {
+        match &self.headers {
+            Headers::Transport(AnyHeader::Tcp(header)) => Some(header),
+            _ => None,
+        }
+    }
+
+    /// The TCP header with the packet's codepoint, as it arrives.
+    #[inline]
+    pub(crate) const fn arrived_tcp(&mut self) -> Option<&mut Header> {
+        match &mut self.headers {
+            Headers::Transport(AnyHeader::Tcp(header)) => {
+                header.ecn = self.pkt.ecn;
+                Some(header)
+            }
+            _ => None,
+        }
+    }
+
+    /// Payload bytes. Probes have none.
+    #[inline]
+    pub(crate) const fn payload(&self) -> u32 {
+        match &self.headers {
+            Headers::Probe(_) => 0,
+            Headers::Transport(header) => header.payload(),
+        }
     }
 
     /// Whether a segment has parts for which a packet has no room.
@@ -106,51 +151,13 @@ impl Packet {
         segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
     }
 
-    /// The segment, without the parts for which a packet has no room.
-    #[inline]
+    /// The TCP segment, without the parts for which a packet has no room.
     pub(crate) fn segment(&self) -> Segment {
         Segment {
+            ecn: self.pkt.ecn,
             class: self.class,
             is_retransmission: self.is_retransmission,
-            ..self.header.into()
+            ..self.tcp().copied().unwrap_or_default().into()
         }
-    }
-
-    /// Stores the time carried by a probe, and its length as an IP packet.
-    pub(crate) fn set_probe(&mut self, sent: Time, bytes: u16) {
-        self.set_number(sent.as_ps());
-        self.header.window = u32::from(bytes);
-    }
-
-    /// Length of a probe as an IP packet.
-    pub(crate) const fn probe_bytes(&self) -> u32 {
-        self.header.window
-    }
-
-    /// Time carried by a probe.
-    pub(crate) fn sent(&self) -> Time {
-        Time::from_ps(self.number())
-    }
-
-    /// Stores a packet of a transport other than TCP.
-    pub(crate) fn set_carried(&mut self, packet: &impl Carried) {
-        self.header = packet.to_header();
-        self.set_ecn(self.header.ecn);
-        self.is_retransmission = packet.is_retransmission();
-    }
-
-    /// The stored packet of a transport other than TCP.
-    pub(crate) fn carried<P: Carried>(&self) -> P {
-        P::from_header(&self.header, self.is_retransmission)
-    }
-
-    /// Stores a number in the two sequence numbers.
-    fn set_number(&mut self, number: u64) {
-        self.header.seq = Seq(number as u32);
-        self.header.ack = Seq((number >> 32) as u32);
-    }
-
-    fn number(&self) -> u64 {
-        u64::from(self.header.ack.0) << 32 | u64::from(self.header.seq.0)
     }
 }

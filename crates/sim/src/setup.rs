@@ -8,7 +8,7 @@ use tidegate_dataplane::{NonEct, buffer, sched};
 use tidegate_transport::cc::{self, CongestionControl, CwndParams};
 use tidegate_transport::config::{Qdisc, Reader};
 use tidegate_transport::pias;
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol;
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
@@ -96,17 +96,22 @@ pub struct Ports {
 /// Transport between two hosts.
 #[derive(Clone, Debug)]
 pub enum Transport {
-    /// Rate-based packets, with the rate set by congestion notifications.
-    Dcqcn(Box<dcqcn::Config>),
+    /// Any other.
+    Other(Box<protocol::Config>),
     /// TCP, with a stack for each end.
     Tcp(Box<Tcp>),
 }
 
 impl Transport {
+    /// A transport other than TCP with these parameters.
+    pub fn other(config: impl Into<protocol::Config>) -> Self {
+        Self::Other(Box::new(config.into()))
+    }
+
     /// The TCP of both ends, if it is one.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
-            Self::Dcqcn(_) => None,
+            Self::Other(_) => None,
             Self::Tcp(tcp) => Some(tcp),
         }
     }
@@ -114,7 +119,7 @@ impl Transport {
     /// Payload of the sender's full packets.
     pub fn payload(&self) -> u32 {
         match self {
-            Self::Dcqcn(config) => config.payload,
+            Self::Other(config) => config.payload(),
             Self::Tcp(tcp) => tcp.source.config.mss.into(),
         }
     }
@@ -234,8 +239,8 @@ choices! {
 
 settings! {
     /// Processing of received packets at a host, after its host delay: interrupts of its network
-    /// card, merging of packets, and time in the stack. All of it is off by default. DCQCN packets,
-    /// which a card handles itself, and pause frames are not affected.
+    /// card, merging of packets, and time in the stack. All of it is off by default. Packets of
+    /// transports other than TCP, which a card handles itself, and pause frames are not affected.
     pub struct HostReceive {
         /// Receive offload: consecutive segments of a connection within one interrupt are merged up
         /// to this much payload, or `none`. Linux: 64KiB.

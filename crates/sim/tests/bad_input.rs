@@ -12,7 +12,7 @@ use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, Network, NodeId, Outcome, Setup, run};
 use tidegate_transport::config::Reader;
 use tidegate_transport::pias;
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Rate, Size, Span, Time};
 
 fn outcome(setup: &Setup) -> Outcome {
@@ -108,7 +108,7 @@ fn impossible_transports_are_refused() {
     assert_refused(
         |setup| {
             let config = dcqcn::Config { payload: 70_000, ..dcqcn::Config::default() };
-            setup.transports = vec![Transport::Dcqcn(Box::new(config))];
+            setup.transports = vec![Transport::other(config)];
         },
         "mss = 70000",
     );
@@ -130,7 +130,7 @@ fn a_sender_that_is_slower_than_its_least_rate_is_refused() {
     }
     let config = dcqcn::Config { min_rate: Rate::from_gbps(2), ..dcqcn::Config::default() };
     let from = |src, dst| Setup {
-        transports: vec![Transport::Dcqcn(Box::new(config.clone()))],
+        transports: vec![Transport::other(config.clone())],
         flows: vec![flow(Time::ZERO, src, dst, 10_000)],
         network: network.clone(),
         ..good()
@@ -258,7 +258,7 @@ fn switches_that_pause_each_other_forever_are_diagnosed() {
             "sp queues=2",
             "pfc buffer=400KB classes=2 headroom=30KB rule=static xoff=3KB xon=1KB reserve=0B",
         ),
-        transports: vec![Transport::Dcqcn(Box::default())],
+        transports: vec![Transport::other(dcqcn::Config::default())],
         stop: Stop { stalled: Span::from_secs(1), ..Stop::default() },
         ..good()
     };

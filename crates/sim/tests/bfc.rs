@@ -12,7 +12,7 @@ use tidegate_sim::observe::Which;
 use tidegate_sim::setup::{Accounting, Stop, Transport};
 use tidegate_sim::topology::star;
 use tidegate_sim::{Flow, HostId, Network, Outcome, Setup};
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{QueueId, Rate, Span, Time};
 
 const RATE: Rate = Rate::from_gbps(40);
@@ -30,7 +30,7 @@ fn unbridled(network: Network, flows: Vec<Flow>) -> Setup {
         switch: ports("none", QUEUES, "unlimited"),
         nic: Some(ports("none", QUEUES, "unlimited")),
         flow_control: Some(flow_control::Config::Bfc(bfc::Config::default())),
-        transports: vec![Transport::Dcqcn(Box::new(config))],
+        transports: vec![Transport::other(config)],
         accounting: Accounting { per_packet: 62, least: 0 },
         ..setup(network, flows)
     }

@@ -14,6 +14,7 @@ use tidegate_sim::setup::{Opening, Stack, Transport};
 use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
+use tidegate_transport::protocol::dcqcn;
 use tidegate_transport::{Config, cc};
 use tidegate_units::{Rate, Span, Time};
 
@@ -209,7 +210,7 @@ fn tracing_an_unknown_flow_is_refused_with_the_known_ones() {
         refused,
         "trace = 6 is out of range; allowed: 0 to 5, the flows of this run in order of start"
     );
-    setup.transports = vec![Transport::Dcqcn(Box::default())];
+    setup.transports = vec![Transport::other(dcqcn::Config::default())];
     let refused = FlowTrace::new(&setup, 0).unwrap_err().to_string();
     assert!(refused.contains("TCP flows"), "{refused}");
 }

@@ -15,6 +15,7 @@ use tidegate_sim::setup::{Opening, Stop, ThinkTime, Transport};
 use tidegate_sim::topology::leaf_spine;
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, LinkId, Network, Outcome, Setup, run};
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{QueueId, Rate, Size, Span, Time};
 
 /// Outcomes of both engines, or `None` for an invalid setup.
@@ -268,7 +269,7 @@ fn both_engines_agree_on_random_setups() {
         see(setup.switch.buffer.name());
         for transport in &setup.transports {
             see(match transport {
-                Transport::Dcqcn(_) => "dcqcn",
+                Transport::Other(config) => config.name(),
                 Transport::Tcp(tcp) => tcp.source.cc.name(),
             });
         }
@@ -317,7 +318,7 @@ fn both_engines_agree_on_random_setups() {
             see("waits at hosts");
         }
         let is_bursty = |transport: &Transport| match transport {
-            Transport::Dcqcn(_) => false,
+            Transport::Other(_) => false,
             Transport::Tcp(tcp) => tcp.source.config.tso.is_some(),
         };
         if setup.transports.iter().any(is_bursty) {
@@ -340,6 +341,7 @@ fn both_engines_agree_on_random_setups() {
     expected.extend(tidegate_dataplane::sched::Config::NAMES);
     expected.extend(tidegate_dataplane::buffer::Config::NAMES);
     expected.extend(tidegate_transport::cc::Config::NAMES);
+    expected.extend(tidegate_transport::protocol::Config::NAMES);
     for name in expected {
         assert!(seen.contains_key(name), "no case with {name}: {seen:?}");
     }
@@ -554,7 +556,7 @@ fn several_threads_give_the_outcome_of_one() {
         opening: Opening::Ready,
         switch: ports("queue-red threshold=20pkts", scheduler, pfc),
         nic: Some(ports("none", scheduler, "unlimited")),
-        transports: vec![Transport::Dcqcn(Box::default())],
+        transports: vec![Transport::other(dcqcn::Config::default())],
         ..lossy.clone()
     };
     for mut setup in [lossy, pooled, lossless] {

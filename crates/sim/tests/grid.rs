@@ -14,6 +14,7 @@ use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Transp
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot};
 use tidegate_sim::{Flow, Network, Outcome, Setup};
 use tidegate_transport::pias;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Rate, Span, Time};
 
 fn fabric() -> Network {
@@ -117,7 +118,7 @@ fn grid() -> Vec<(String, Setup)> {
                 "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=20KB xon=15KB",
             )
         },
-        ..with_transport(Transport::Dcqcn(Box::default()))
+        ..with_transport(Transport::other(dcqcn::Config::default()))
     };
     grid.push(("dcqcn-pfc".to_owned(), lossless));
     let handshakes =

@@ -9,6 +9,7 @@ use tidegate_sim::topology::dumbbell;
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{Flow, HostId, Outcome, Setup};
 use tidegate_transport::config::TsoSizing;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
 
 /// An endless flow from a host at 10 Gb/s over a cable of 1 Gb/s. A round trip takes 2 ms, which is
@@ -187,7 +188,7 @@ fn dcqcn_packets_need_no_interrupt() {
     let dcqcn = |receive| {
         let flows = vec![flow(Time::ZERO, 0, 1, 100_000)];
         run(&Setup {
-            transports: vec![Transport::Dcqcn(Box::default())],
+            transports: vec![Transport::other(dcqcn::Config::default())],
             host_receive: receive,
             ..setup(star(2, Span::from_us(5)), flows)
         })

@@ -11,7 +11,7 @@ use common::{flow, link_to, ports, ring, run, setup, stack, tcp};
 use tidegate_sim::pause::{Deadlock, LinkClass};
 use tidegate_sim::setup::{Stop, Transport};
 use tidegate_sim::{Flow, HostId, LinkId, Network, Outcome, Setup};
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Rate, Size, Span, Time};
 
 const RATE: Rate = Rate::from_gbps(10);
@@ -52,7 +52,7 @@ fn two_classes(nic: &str) -> Setup {
             "pfc buffer=4MB classes=4 bypass=0,1,2 headroom=60KB rule=static xoff=30KB xon=20KB",
         ),
         nic: Some(ports("none", nic, "unlimited")),
-        transports: vec![Transport::Dcqcn(Box::<dcqcn::Config>::default()), tcp(stack)],
+        transports: vec![Transport::other(dcqcn::Config::default()), tcp(stack)],
         ..setup(network, flows)
     }
 }

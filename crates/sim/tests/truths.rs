@@ -11,6 +11,7 @@ use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star a
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, Network, Outcome, Routes, Setup};
 use tidegate_transport::cc;
+use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Rate, Size, Span, Time};
 
 /// Bytes carried by the link of each of the first hosts between two moments.
@@ -271,7 +272,7 @@ fn overloaded_queues_end_at_the_dynamic_threshold() {
         );
         let setup = Setup {
             switch: ports("none", "fifo", &buffer),
-            transports: vec![Transport::Dcqcn(Box::default())],
+            transports: vec![Transport::other(dcqcn::Config::default())],
             probes: (0..queues).map(|port| probe(prober, 2 * queues + port)).collect(),
             stop: Stop { at: Time::from_ms(12), ..Stop::default() },
             ..setup(star(hosts, Span::from_us(25)), flows.collect())

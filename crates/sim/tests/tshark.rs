@@ -9,7 +9,8 @@ use std::process::Command;
 
 use tidegate_sim::trace::pcapng::{Capture, Payload};
 use tidegate_sim::trace::wire::{Body, Echo, EchoKind, PacketView, class_selector};
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::dcqcn::{self, Dcqcn};
+use tidegate_transport::protocol::{Packet, Transport};
 use tidegate_transport::{Config, Endpoint, Flags, Range, SackBlocks, Segment, Seq, State, cc};
 use tidegate_units::{Ecn, Rng, Span, Time};
 
@@ -364,9 +365,16 @@ fn wireshark_reads_roce_packets() {
     let from = |kind| {
         if kind == dcqcn::Kind::Data { CLIENT } else { SERVER }
     };
-    let views = packets.each_ref().map(|packet| {
-        let payload = 1_000;
-        view(from(packet.kind), 0, Body::Roce { packet, payload })
+    let datagrams = packets.map(|packet| {
+        let Packet { header, len, .. } = packet.into();
+        // The port of the receiving end, as `view` has it.
+        let port = if packet.kind == dcqcn::Kind::Data { 5_001 } else { 49_152 };
+        Dcqcn::datagram(&header, len, port, 1_000)
+    });
+    let views = [0, 1, 2, 3, 4, 5].map(|index| {
+        let packet = &packets[index];
+        let body = Body::Udp { datagram: &datagrams[index], ecn: packet.ecn };
+        view(from(packet.kind), 0, body)
     });
     let names = [
         "ip.dsfield.ecn",

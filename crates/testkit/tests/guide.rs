@@ -12,9 +12,10 @@ use std::process::Command;
 const LEFT_OUT: [&str; 3] = ["fuzz", "target", "tidegate-results"];
 
 /// Pages that are followed, all on one copy, so that it is built once.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "add-a-scheme.md",
     "add-a-congestion-control.md",
+    "add-a-transport.md",
     "add-a-topology.md",
     "add-a-workload.md",
     "add-a-dialect.md",
@@ -77,6 +78,7 @@ impl Step<'_> {
         if let Some(path) = self.instruction.strip_prefix("create ") {
             let path = root.join(path);
             assert!(!path.exists(), "{} exists", path.display());
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, &self.code).unwrap();
         } else if let Some(place) = self.instruction.strip_prefix("insert into ") {
             let (path, anchor) = place.split_once(" before ").unwrap();

@@ -1,21 +1,20 @@
 #![doc = include_str!("../README.md")]
 //!
 //! An [`Endpoint`] is one end of a connection. Each congestion control is one file in [`cc`].
-//! [`rate`] has DCQCN, which has no window, and [`pias`] the tags of senders.
+//! [`protocol`] has the transports other than TCP, and [`pias`] the tags of senders.
 #![no_std]
 
 extern crate alloc;
 
-mod carried;
 pub mod cc;
 pub mod config;
 mod endpoint;
 mod lazy_deque;
 pub mod pias;
 mod profile;
+pub mod protocol;
 mod prr;
 mod quick;
-pub mod rate;
 mod reassembly;
 mod receiver;
 mod rtt;
@@ -26,7 +25,6 @@ mod seq;
 mod stats;
 mod timer;
 
-pub use carried::Carried;
 pub use config::Config;
 pub use endpoint::{Endpoint, MessagePosition, State};
 pub use profile::Profile;

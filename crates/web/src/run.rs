@@ -421,9 +421,8 @@ fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
 /// Window, estimate and goodput of a flow; NaN without a value.
 fn add_flow(columns: &mut Columns, number: usize, flow: &FlowSeries, interval: Span) {
     let samples = || flow.samples.iter().map(|sample| sample.sender);
-    let window = |sender: Option<SenderSample>| match sender {
-        Some(SenderSample::Tcp { cwnd, .. }) => narrow(cwnd),
-        Some(SenderSample::Dcqcn { .. }) | None => f32::NAN,
+    let window = |sender: Option<SenderSample>| {
+        sender.and_then(|sender| sender.window()).map_or(f32::NAN, narrow)
     };
     let alpha = |sender: Option<SenderSample>| {
         let alpha = sender.and_then(|sender| sender.alpha());

@@ -124,27 +124,25 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
     };
     trace(Quantity::Alpha, |sender| sender.alpha().map(of_q32));
     trace(Quantity::Rate, |sender| match sender {
-        SenderSample::Dcqcn { rate, .. } => Some(real(rate.as_bps())),
+        SenderSample::Other(sample) => sample.rate.map(|rate| real(rate.as_bps())),
         SenderSample::Tcp { .. } => None,
     });
-    let mut trace_tcp = |quantity, value: fn(&Tcp) -> Option<f64>| {
-        let samples = flow.samples.iter();
-        let values = samples.map(|sample| tcp(sample).as_ref().and_then(value));
-        add(traces, &of, quantity, values);
-    };
-    trace_tcp(Quantity::Rto, |tcp| Some(seconds(tcp.rto)));
-    trace_tcp(Quantity::Rtt, |tcp| tcp.rtt.map(seconds));
-    trace_tcp(Quantity::RttVariation, |tcp| tcp.rtt.map(|_| seconds(tcp.rtt_variation)));
+    trace(Quantity::Rto, |sender| Some(seconds(tcp(sender)?.rto)));
+    trace(Quantity::Rtt, |sender| tcp(sender)?.rtt.map(seconds));
+    trace(Quantity::RttVariation, |sender| {
+        let tcp = tcp(sender)?;
+        tcp.rtt.map(|_| seconds(tcp.rtt_variation))
+    });
     // An infinite slow start threshold is not drawn.
-    trace_tcp(Quantity::Ssthresh, |tcp| {
+    trace(Quantity::Ssthresh, |sender| {
+        let tcp = tcp(sender)?;
         (tcp.ssthresh < NO_THRESHOLD).then(|| f64::from(tcp.ssthresh))
     });
-    trace_tcp(Quantity::Window, |tcp| Some(f64::from(tcp.cwnd)));
+    trace(Quantity::Window, |sender| sender.window().map(f64::from));
 }
 
 /// A TCP sender at one moment.
 struct Tcp {
-    cwnd: u32,
     ssthresh: u32,
     rtt: Option<Span>,
     rtt_variation: Span,
@@ -154,11 +152,11 @@ struct Tcp {
 /// A slow start threshold from here on is infinite: no window reaches it.
 const NO_THRESHOLD: u32 = 1 << 30;
 
-fn tcp(sample: &FlowSample) -> Option<Tcp> {
-    match sample.sender? {
-        SenderSample::Dcqcn { .. } => None,
-        SenderSample::Tcp { cwnd, ssthresh, rtt, rtt_variation, rto, .. } => {
-            Some(Tcp { cwnd, ssthresh, rtt, rtt_variation, rto })
+fn tcp(sender: &SenderSample) -> Option<Tcp> {
+    match *sender {
+        SenderSample::Other(_) => None,
+        SenderSample::Tcp { ssthresh, rtt, rtt_variation, rto, .. } => {
+            Some(Tcp { ssthresh, rtt, rtt_variation, rto })
         }
     }
 }

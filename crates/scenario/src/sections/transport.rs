@@ -1,18 +1,20 @@
 //! `[transport]` and its tables.
 
 use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
-use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Config, Profile, cc, pias};
-use tidegate_units::{Parameters, Rate, Setting, Settings};
+use tidegate_transport::{Config, Profile, cc, pias, protocol};
+use tidegate_units::{Catalogue, Rate, Setting};
 
 use crate::layout::declare::{Item, Optional, Table, Tables, section};
-use crate::layout::{Key, Profiles, Section, Shape};
+use crate::layout::{Key, Profiles, Section, Shape, names};
 use crate::settings::reader::{Located, Locations, Reader, suggest};
 use crate::settings::writer::Writer;
 use crate::text::document::{Node, quoted};
 use crate::text::problem::Problem;
 
-/// Default stack of a transport.
+/// Name of TCP, which is not in the list of the other transports.
+const TCP: &str = "tcp";
+
+/// Default stack of TCP.
 const PROFILE: &str = "tcn-sim";
 
 /// Link rate for which rate-dependent defaults are shown.
@@ -78,14 +80,15 @@ impl Table for Transport {
 /// A transport protocol.
 #[derive(Clone, Debug)]
 pub(crate) enum Stack {
-    Dcqcn(Box<Dcqcn>),
+    Other(Other),
     Tcp(Box<Tcp>),
 }
 
-/// Its defaults depend on the rate of the host links.
+/// A transport other than TCP. Its defaults may depend on the rate of the host links.
 #[derive(Clone, Debug)]
-pub(crate) struct Dcqcn {
-    profile: dcqcn::Profile,
+pub(crate) struct Other {
+    name: &'static str,
+    profile: Option<&'static str>,
     /// Settings in the file: names and validated texts.
     sets: Vec<(&'static str, String)>,
 }
@@ -125,7 +128,7 @@ impl Cc {
 }
 
 fn stack_keys(kind: &str) -> Vec<Key> {
-    if kind == "dcqcn" {
+    if kind != TCP {
         return Vec::new();
     }
     vec![
@@ -136,19 +139,26 @@ fn stack_keys(kind: &str) -> Vec<Key> {
 
 /// Kinds and keys of a protocol.
 const PROTOCOL: Section = Section {
-    kinds: Some(|| vec!["dcqcn", "tcp"]),
-    default_kind: Some("tcp"),
-    kind_doc: |kind, _| (kind == "dcqcn").then(|| "[Description](../transports/dcqcn.md).".into()),
+    kinds: Some(|| {
+        let mut kinds = names(protocol::Config::entries());
+        kinds.push(TCP);
+        kinds.sort_unstable();
+        kinds
+    }),
+    entries: protocol::Config::entries,
+    default_kind: Some(TCP),
+    kind_doc: |_, about| Some(format!("[Description](../{}).", about?.page)),
     own_keys: stack_keys,
     part: |kind, profile| match kind {
-        "dcqcn" => Some(Box::new(dcqcn::Profile::read(profile?).ok()?.config(LINE))),
-        _ => Some(Box::new(Config::profile(profile?)?)),
+        TCP => Some(Box::new(Config::profile(profile?)?)),
+        _ => Some(Box::new(protocol::Config::profile(kind, profile, LINE)?)),
     },
-    profiles: |kind| {
-        Some(match kind {
-            "dcqcn" => Profiles { names: dcqcn::Profile::NAMES, default: Some("paper") },
-            _ => Profiles { names: Profile::NAMES, default: Some(PROFILE) },
-        })
+    profiles: |kind| match kind {
+        TCP => Some(Profiles { names: Profile::NAMES, default: Some(PROFILE) }),
+        _ => {
+            let protocol::Profiles { names, default } = protocol::Config::profiles(kind)?;
+            Some(Profiles { names, default: Some(default) })
+        }
     },
     ..Section::PLAIN
 };
@@ -163,10 +173,10 @@ impl Table for Stack {
     };
 
     fn read(reader: &Reader<'_>) -> Result<Self, Problem> {
-        if reader.kind() == "dcqcn" {
-            return Dcqcn::read(reader).map(Box::new).map(Self::Dcqcn);
+        match reader.kind() {
+            TCP => Tcp::read(reader).map(Box::new).map(Self::Tcp),
+            _ => Other::read(reader).map(Self::Other),
         }
-        Tcp::read(reader).map(Box::new).map(Self::Tcp)
     }
 
     fn write(item: &Located<Self>, out: &mut Writer<'_>) {
@@ -179,7 +189,7 @@ impl Stack {
     fn lines(&self, locs: &Locations, out: &mut Writer<'_>) {
         out.kind(locs);
         match self {
-            Self::Dcqcn(dcqcn) => dcqcn.lines(locs, out),
+            Self::Other(other) => other.lines(locs, out),
             Self::Tcp(tcp) => out.profiled(&tcp.config, locs, PROFILE),
         }
     }
@@ -195,33 +205,42 @@ impl Stack {
     }
 }
 
-impl Dcqcn {
+impl Other {
     fn read(reader: &Reader<'_>) -> Result<Self, Problem> {
-        let profile = reader.profile().unwrap_or("paper");
-        let profile = dcqcn::Profile::read(profile).expect("the profile is one of the names");
-        let config = reader.filled(profile.config(LINE))?;
-        let named = dcqcn::Config::FIELDS.iter().filter(|field| reader.get(field.name).is_some());
-        let text = |name| Settings::value(&config, name).unwrap_or_default();
-        let sets = named.map(|field| (field.name, text(field.name))).collect();
-        Ok(Self { profile, sets })
+        let known =
+            |name: &str, names: &[&'static str]| names.iter().copied().find(|known| *known == name);
+        let name = known(reader.kind(), protocol::Config::NAMES);
+        let name = name.expect("the kind is one of the names");
+        let profile = protocol::Config::profiles(name).map(|profiles| {
+            let profile = reader.profile().and_then(|profile| known(profile, profiles.names));
+            profile.unwrap_or(profiles.default)
+        });
+        let mut other = Self { name, profile, sets: Vec::new() };
+        let config = reader.filled(other.config(LINE))?;
+        let named = config.fields().iter().filter(|field| reader.get(field.name).is_some());
+        let text = |name| config.value(name).unwrap_or_default();
+        other.sets = named.map(|field| (field.name, text(field.name))).collect();
+        Ok(other)
     }
 
     /// Settings on links of this rate.
-    pub(crate) fn config(&self, line: Rate) -> dcqcn::Config {
-        let mut config = self.profile.config(line);
+    pub(crate) fn config(&self, line: Rate) -> protocol::Config {
+        let config = protocol::Config::profile(self.name, self.profile, line);
+        let mut config = config.expect("the transport and the profile are known names");
         for (field, text) in &self.sets {
-            Settings::set(&mut config, field, text).expect("the text was read before");
+            config.set(field, text).expect("the text was read before");
         }
         config
     }
 
     fn lines(&self, locs: &Locations, out: &mut Writer<'_>) {
-        out.setting("profile", &self.profile);
+        if let Some(profile) = self.profile {
+            out.line("profile", &quoted(profile));
+        }
         let (config, elsewhere) = (self.config(LINE), self.config(ANOTHER_LINE));
         let varies = out.varies_profile();
         out.part(&config, |field| {
-            let value = |config: &dcqcn::Config| Parameters::value(config, field.name);
-            let follows = varies || value(&config) != value(&elsewhere);
+            let follows = varies || config.value(field.name) != elsewhere.value(field.name);
             !follows || locs.names(field.name)
         });
     }

@@ -529,10 +529,10 @@ fn build_transport(
     line: Rate,
 ) -> Result<setup::Transport, Problem> {
     Ok(match stack {
-        Stack::Dcqcn(dcqcn) => {
-            let config = dcqcn.config(line);
-            config.check(line).map_err(|error| locs.problem(&error))?;
-            setup::Transport::Dcqcn(Box::new(config))
+        Stack::Other(other) => {
+            let config = other.config(line);
+            config.build(line).map_err(|error| locs.problem(&error))?;
+            setup::Transport::other(config)
         }
         Stack::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp, locs)?)),
     })

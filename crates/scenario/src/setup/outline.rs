@@ -51,7 +51,7 @@ pub struct Outline {
 /// Host assumptions of a transport that papers often omit, although results depend on them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumptions {
-    /// The congestion control, or `dcqcn`.
+    /// The congestion control of TCP, or the other transport.
     pub cc: String,
     /// Settings by name: always those for the first round trips, and those for bursts if enabled.
     pub settings: Vec<(&'static str, String)>,
@@ -59,8 +59,11 @@ pub struct Assumptions {
 
 impl Assumptions {
     fn new(transport: &Transport, setup: &Setup) -> Self {
-        let Transport::Tcp(tcp) = transport else {
-            return Self { cc: "dcqcn".to_owned(), settings: Vec::new() };
+        let tcp = match transport {
+            Transport::Other(config) => {
+                return Self { cc: config.name().to_owned(), settings: Vec::new() };
+            }
+            Transport::Tcp(tcp) => tcp,
         };
         let config = &tcp.source.config;
         let mut settings = vec![

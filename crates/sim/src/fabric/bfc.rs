@@ -90,7 +90,7 @@ impl Bfc {
 
 /// Whether a packet carries no data. Such packets are never held back.
 const fn is_control(packet: &Packet) -> bool {
-    packet.header.len == 0
+    packet.payload() == 0
 }
 
 impl<C: Calendar> Fabric<C> {
@@ -244,6 +244,7 @@ impl<C: Calendar> Fabric<C> {
 #[cfg(test)]
 mod tests {
     use tidegate_dataplane::{buffer, sched};
+    use tidegate_transport::protocol::dcqcn;
     use tidegate_units::{Rate, Span};
 
     use super::*;
@@ -287,7 +288,7 @@ mod tests {
         };
         setup.switch = ports.clone();
         setup.nic = Some(ports);
-        setup.transports = vec![Transport::Dcqcn(Box::default())];
+        setup.transports = vec![Transport::other(dcqcn::Config::default())];
         setup.flow_control = Some(Config::Bfc(bfc::Config::default()));
         setup.seed = seed;
         setup

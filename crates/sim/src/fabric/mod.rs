@@ -537,7 +537,7 @@ impl<C: Calendar> Fabric<C> {
         let mut bytes = 0;
         for &Sent { end, id, ecn } in &served.sent {
             let packet = &mut packets[id.0];
-            packet.set_ecn(ecn);
+            packet.pkt.ecn = ecn;
             bytes += u64::from(packet.pkt.len);
             transmit(calendar, packet, id.0, params, &self.routes, end);
         }

@@ -151,7 +151,7 @@ impl<C: Calendar> Fabric<C> {
             }
             if self.scratch.departures[index].action == Action::Send {
                 let packet = &mut self.packets[id.0];
-                packet.set_ecn(ecn);
+                packet.pkt.ecn = ecn;
                 let span = self.wires[link.index()].byte_time.span(packet.pkt.len);
                 self.count(link, id.0);
                 self.capture(id.0, link, at);

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use tidegate_dataplane::Pkt;
 use tidegate_transport::pias::Pias;
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol;
 use tidegate_transport::{Flags, Header, Segment};
 use tidegate_units::{Ecn, Time};
 
@@ -14,7 +14,7 @@ use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Pace, Phase, arrived};
 use crate::fabric::{Fabric, two_words};
 use crate::network::LinkId;
-use crate::packet::{EndId, Packet, Side};
+use crate::packet::{EndId, Headers, Packet, Side};
 use crate::setup::Opening;
 
 impl Hosts {
@@ -64,7 +64,9 @@ impl Hosts {
         };
         let side = end.side();
         let endpoint = &mut ends[side as usize];
-        endpoint.on_header(&packet.header, now);
+        if let Some(header) = packet.arrived_tcp() {
+            endpoint.on_header(header, now);
+        }
         if arrived(endpoint, side) >= connection.phase_ends[side as usize] {
             fabric.packets.free(arrival.packet);
             self.end_phase(fabric, end, now);
@@ -85,14 +87,14 @@ impl Hosts {
                     pkt: Pkt { len, flow: end.peer().flow(), ecn: header.ecn, ingress: 0, rank: 0 },
                     route: route + 2,
                     link: LinkId(link),
-                    header: Header {
+                    headers: Headers::tcp(Header {
                         seq: header.seq,
                         ack: header.ack,
                         len: header.len,
                         window: header.window,
                         flags: header.flags,
                         ecn: header.ecn,
-                    },
+                    }),
                     spilled: 0,
                     serial: tally.sent as u16,
                     class: connection.service,
@@ -139,7 +141,7 @@ impl Hosts {
         connection.in_flight -= 1;
         let segment = self.spilled.take(packet.spilled - 1);
         if let Ends::Tcp(ends) = &mut connection.ends {
-            let ecn = packet.header.ecn;
+            let ecn = packet.pkt.ecn;
             ends[end.side() as usize].on_segment(&Segment { ecn, ..segment }, now);
         }
         self.go_on(fabric, end, now);
@@ -161,11 +163,14 @@ impl Hosts {
         let packet = fabric.packets.take(arrival.packet);
         let (end, now) = (packet.end(), arrival.at);
         let connection = &mut self.connections[end.slot()];
-        match (&mut connection.ends, end.side()) {
-            (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.carried(), now),
-            (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.carried(), now),
-            (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
-            (Ends::Elsewhere | Ends::Tcp(_), _) => {}
+        match (&mut connection.ends, &packet.headers) {
+            (Ends::Other(connection), Headers::Transport(header)) => {
+                connection.on_packet(end.side(), header, packet.pkt.ecn, now);
+            }
+            (Ends::Prober(prober), &Headers::Probe(sent)) => {
+                prober.on_packet(end.side(), sent, now);
+            }
+            _ => {}
         }
         self.go_on(fabric, end, now);
     }
@@ -324,42 +329,40 @@ impl Hosts {
                 class: connection.service,
                 ..Packet::default()
             };
-            let next = match (&mut connection.ends, side) {
-                (Ends::Dcqcn(ends), Side::Source) => {
-                    if self.rules.ranks {
-                        packet.pkt.rank = connection.flow_end.saturating_sub(ends.0.acked());
+            let next = match &mut connection.ends {
+                Ends::Other(other) => {
+                    if self.rules.ranks && side == Side::Source {
+                        packet.pkt.rank = connection.flow_end.saturating_sub(other.arrived(side));
                     }
-                    ends.0.poll_packet(now)
+                    other.poll_packet(side, now)
                 }
-                (Ends::Dcqcn(ends), Side::Sink) => ends.1.poll_packet(),
-                (Ends::Prober(prober), side) => {
+                Ends::Prober(prober) => {
                     let Some(sent) = prober.poll(side, now) else {
                         break;
                     };
                     packet.pkt.len = u32::from(prober.size);
-                    packet.set_probe(sent, prober.bytes);
+                    packet.headers = Headers::Probe(sent);
                     connection.in_flight += 1;
                     self.tally.sent += 1;
                     send(&mut self.queues, fabric, packet, now);
                     continue;
                 }
-                (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
-                (Ends::Elsewhere, _) => break,
+                Ends::Tcp(_) => return self.pump_tcp(fabric, end, now),
+                Ends::Elsewhere => break,
             };
-            let Some(next) = next else { break };
-            packet.pkt.len = self.rules.accounting.size(next.len);
-            if next.kind != dcqcn::Kind::Data {
+            let Some(protocol::Packet { header, len, ecn, is_retransmission }) = next else {
+                break;
+            };
+            packet.pkt.len = self.rules.accounting.size(len);
+            packet.pkt.ecn = ecn;
+            packet.headers = Headers::Transport(header);
+            packet.is_retransmission = is_retransmission;
+            if len == 0 {
                 // Feedback uses the first class, which ingress accounting bypasses.
                 packet.class = 0;
-            }
-            packet.set_carried(&next);
-            if next.kind == dcqcn::Kind::Data
-                && let Some(tagging) = &mut connection.tagging
-            {
-                let place = (Some(next.offset), next.len);
-                let (class, ecn) = tag(tagging, place, next.ecn, packet.class, now);
-                packet.class = class;
-                packet.set_ecn(ecn);
+            } else if let Some(tagging) = &mut connection.tagging {
+                let place = (header.offset(), len);
+                (packet.class, packet.pkt.ecn) = tag(tagging, place, ecn, packet.class, now);
             }
             connection.in_flight += 1;
             self.tally.sent += 1;
@@ -430,7 +433,7 @@ impl Hosts {
                 },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),
-                header: Header { ecn, ..segment.header() },
+                headers: Headers::tcp(Header { ecn, ..segment.header() }),
                 spilled,
                 serial: self.tally.sent as u16,
                 class,

@@ -32,8 +32,8 @@ impl Hosts {
     #[inline]
     pub(crate) fn header(&self, packet: &Packet) -> Header {
         match packet.spilled {
-            0 => packet.header,
-            number => Header { ecn: packet.header.ecn, ..self.spilled[number - 1].header() },
+            0 => packet.segment().header(),
+            number => Header { ecn: packet.pkt.ecn, ..self.spilled[number - 1].header() },
         }
     }
 
@@ -52,12 +52,12 @@ impl Hosts {
             Side::Sink => (source, sink),
         };
         let body = match &connection.ends {
-            Ends::Dcqcn(_) => Content::Roce(packet.carried()),
-            Ends::Prober(_) => Content::Echo(packet.end().side()),
+            Ends::Other(_) => Content::Other,
+            Ends::Prober(prober) => Content::Echo { to: packet.end().side(), len: prober.bytes },
             Ends::Elsewhere => unreachable!("captures need a single thread"),
             Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => {
-                Content::Tcp(Segment { ecn: packet.header.ecn, ..self.spilled[packet.spilled - 1] })
+                Content::Tcp(Segment { ecn: packet.pkt.ecn, ..self.spilled[packet.spilled - 1] })
             }
         };
         Captured { src, dst, slot, packet: *packet, body }
@@ -133,13 +133,12 @@ pub(crate) fn diagnosis(parts: &[&Hosts]) -> String {
         };
         let in_flight = parts.iter().filter_map(|hosts| hosts.connections.get(slot));
         let in_flight: i32 = in_flight.map(|connection| connection.in_flight).sum();
-        let counts = source.ends.counts(Side::Source);
         lines.push(format!(
             "flow {} from host {} to host {}: {received} {all}, {in_flight} packets in flight, {} timeouts",
             source.flow,
             flow.src,
             flow.dst,
-            counts.since(source.before[Side::Source as usize]).timeouts,
+            source.counts(Side::Source).timeouts,
         ));
     }
     lines.join("\n")

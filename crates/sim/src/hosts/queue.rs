@@ -265,7 +265,7 @@ impl HostQueues {
         }
         let queue = &mut self.flows[flow as usize];
         queue.card = number;
-        if packet.header.len > 0 {
+        if packet.payload() > 0 {
             queue.held += u64::from(packet.pkt.len);
         }
         let card = &mut self.cards[number as usize];
@@ -385,7 +385,7 @@ impl HostQueues {
         }
         card.free_at = now + card.byte_time.span(packet.pkt.len);
         let flow = if self.is_fair { from.0 } else { number };
-        card.on_wire = (packet.header.len > 0).then_some((flow, packet.pkt.len));
+        card.on_wire = (packet.payload() > 0).then_some((flow, packet.pkt.len));
         if self.is_fair {
             fabric.send(packet, now);
         }

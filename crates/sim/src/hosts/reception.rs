@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tidegate_transport::Flags;
+use tidegate_transport::{Flags, Header};
 use tidegate_units::{Rng, Span, Time};
 
 use super::{Hosts, JITTER_STREAM};
@@ -199,35 +199,40 @@ impl Reception {
 
 /// Whether a packet can be merged at all: a plain segment with payload.
 fn is_mergeable(packet: &Packet) -> bool {
-    let flags = packet.header.flags.bits() & !Flags::ECE.bits();
-    packet.spilled == 0 && packet.header.len > 0 && flags == Flags::ACK.bits()
+    let is_plain = |header: &Header| {
+        header.len > 0 && header.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
+    };
+    packet.spilled == 0 && packet.tcp().is_some_and(is_plain)
 }
 
 impl Unit {
     fn new(id: u32, packet: &Packet) -> Self {
-        Self { packet: id, segments: 1, full: packet.header.len, end: packet.end() }
+        Self { packet: id, segments: 1, full: packet.payload(), end: packet.end() }
     }
 
     /// Whether a packet of the same connection can be added to the unit.
     fn takes(&self, packets: &Slab<Packet>, id: u32, most: u64) -> bool {
         let (held, next) = (&packets[self.packet], &packets[id]);
-        is_mergeable(next)
-            && next.header.seq == held.header.seq + held.header.len
-            && next.header.len <= self.full
-            && u64::from(held.header.len) + u64::from(next.header.len) <= most
-            && next.header.flags == held.header.flags
-            && next.header.ack == held.header.ack
-            && next.header.ecn == held.header.ecn
-            && next.class == held.class
+        let follows = |held: &Header, next: &Header| {
+            next.seq == held.seq + held.len
+                && next.len <= self.full
+                && u64::from(held.len) + u64::from(next.len) <= most
+                && next.flags == held.flags
+                && next.ack == held.ack
+        };
+        let is_next = held.tcp().zip(next.tcp()).is_some_and(|(held, next)| follows(held, next));
+        is_mergeable(next) && is_next && next.pkt.ecn == held.pkt.ecn && next.class == held.class
     }
 
     /// Adds a packet, whose slot becomes free. Returns whether it was smaller than the others,
     /// which makes it the last.
     fn add(&mut self, packets: &mut Slab<Packet>, id: u32) -> bool {
-        let next = packets.take(id).header;
-        packets[self.packet].header.len += next.len;
+        let len = packets.take(id).payload();
+        if let Some(held) = packets[self.packet].arrived_tcp() {
+            held.len += len;
+        }
         self.segments += 1;
-        next.len < self.full
+        len < self.full
     }
 }
 
@@ -236,7 +241,7 @@ impl Hosts {
     pub(crate) fn receive<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = &fabric.packets[arrival.packet];
         let is_direct = packet.is_pause()
-            || matches!(self.connections[packet.end().slot()].ends, Ends::Dcqcn(_));
+            || matches!(self.connections[packet.end().slot()].ends, Ends::Other(_));
         let Some(reception) = self.reception.as_mut().filter(|_| !is_direct) else {
             self.deliver(fabric, arrival);
             return;
@@ -296,13 +301,15 @@ impl Hosts {
             self.deliver(fabric, &arrival);
             return;
         }
-        let packet = fabric.packets.take(unit.packet);
+        let mut packet = fabric.packets.take(unit.packet);
         let end = packet.end();
         self.tally.delivered += u64::from(unit.segments);
         let connection = &mut self.connections[end.slot()];
         connection.in_flight -= unit.segments.cast_signed();
-        if let Ends::Tcp(ends) = &mut connection.ends {
-            ends[end.side() as usize].on_merged(&packet.header, unit.segments, now);
+        if let Ends::Tcp(ends) = &mut connection.ends
+            && let Some(header) = packet.arrived_tcp()
+        {
+            ends[end.side() as usize].on_merged(header, unit.segments, now);
         }
         self.go_on(fabric, end, now);
     }
@@ -311,24 +318,29 @@ impl Hosts {
 #[cfg(test)]
 mod tests {
     use tidegate_dataplane::Pkt;
-    use tidegate_transport::{Header, Seq};
+    use tidegate_transport::Seq;
     use tidegate_units::{Bytes, Ecn, FlowId};
 
     use super::*;
+    use crate::packet::Headers;
     use crate::topology::star;
+
+    fn tcp(packet: &mut Packet) -> &mut Header {
+        packet.arrived_tcp().unwrap()
+    }
 
     /// A segment of 1000 bytes to the first connection with this number.
     fn segment(number: u32) -> Packet {
         Packet {
             pkt: Pkt { flow: FlowId(1), ..Pkt::default() },
-            header: Header {
+            headers: Headers::tcp(Header {
                 seq: Seq(u32::MAX - 1500) + number * 1000,
                 ack: Seq(7),
                 len: 1000,
                 window: 1 << 20,
                 flags: Flags::ACK,
                 ecn: Ecn::Ect0,
-            },
+            }),
             ..Packet::default()
         }
     }
@@ -358,7 +370,7 @@ mod tests {
         let mut merged = Vec::new();
         reception.merge(1, &mut packets, |_, unit| merged.push(unit));
         for unit in merged {
-            let len = packets.take(unit.packet).header.len;
+            let len = packets.take(unit.packet).payload();
             units.push((unit.end.0, unit.segments, len));
         }
         assert_eq!(reception.next_at(), Time::MAX);
@@ -378,15 +390,15 @@ mod tests {
 
     #[test]
     fn a_change_of_the_codepoint_ends_a_unit() {
-        let ce = |packet: &mut Packet| packet.header.ecn = Ecn::Ce;
+        let ce = |packet: &mut Packet| packet.pkt.ecn = Ecn::Ce;
         let row = [segment(0), segment(1), with(2, ce), with(3, ce), segment(4)];
         assert_eq!(units(KIB_64, &row), [(1, 2, 2000), (1, 2, 2000), (1, 1, 1000)]);
     }
 
     #[test]
     fn a_gap_other_flags_another_ack_and_another_class_end_a_unit() {
-        let flags = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::ECE;
-        let ack = |packet: &mut Packet| packet.header.ack = Seq(8);
+        let flags = |packet: &mut Packet| tcp(packet).flags = Flags::ACK | Flags::ECE;
+        let ack = |packet: &mut Packet| tcp(packet).ack = Seq(8);
         let class = |packet: &mut Packet| packet.class = 1;
         for second in [segment(2), with(1, flags), with(1, ack), with(1, class)] {
             let row = [segment(0), second];
@@ -402,18 +414,18 @@ mod tests {
     fn a_smaller_segment_is_the_last_of_a_unit_and_a_larger_one_starts_another() {
         let row = [
             segment(0),
-            with(1, |packet| packet.header.len = 999),
-            with(2, |packet| packet.header.seq = packet.header.seq - 1),
+            with(1, |packet| tcp(packet).len = 999),
+            with(2, |packet| tcp(packet).seq = tcp(packet).seq - 1),
         ];
         assert_eq!(units(KIB_64, &row), [(1, 2, 1999), (1, 1, 1000)]);
-        let row = [segment(0), with(1, |packet| packet.header.len = 1001)];
+        let row = [segment(0), with(1, |packet| tcp(packet).len = 1001)];
         assert_eq!(units(KIB_64, &row).len(), 2);
     }
 
     #[test]
     fn an_unmergeable_packet_ends_the_previous_unit() {
-        let cwr = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::CWR;
-        let bare = |packet: &mut Packet| packet.header.len = 0;
+        let cwr = |packet: &mut Packet| tcp(packet).flags = Flags::ACK | Flags::CWR;
+        let bare = |packet: &mut Packet| tcp(packet).len = 0;
         let spilled = |packet: &mut Packet| packet.spilled = 1;
         for (alone, len) in [(with(2, cwr), 1000), (with(2, bare), 0), (with(2, spilled), 1000)] {
             let row = [segment(0), segment(1), alone, segment(3), segment(4)];

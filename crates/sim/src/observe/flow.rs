@@ -88,12 +88,12 @@ impl Follower {
             let is_mine = connection.flow == self.flow;
             if is_mine {
                 self.received = received(&sink.connections[slot], flow);
-                self.marks = match connection.ends {
-                    Ends::Tcp(_) if !sink.connections[slot].is_receiving() => {
+                self.marks = match connection.ends.marks_at() {
+                    Side::Sink if !sink.connections[slot].is_receiving() => {
                         sink.results[number].marks
                     }
-                    Ends::Tcp(_) => sink.connections[slot].marks(),
-                    _ => connection.marks(),
+                    Side::Sink => sink.connections[slot].marks(),
+                    Side::Source => connection.marks(),
                 };
             }
             if is_mine && connection.phase() < Phase::Idle {
@@ -161,11 +161,7 @@ fn received(connection: &Connection, flow: &Flow) -> u64 {
 
 fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
     Some(match ends {
-        Ends::Dcqcn(ends) => {
-            // Reading the rate advances the sender's clocks, so a copy is read.
-            let mut sender = ends.0.clone();
-            SenderSample::Dcqcn { rate: sender.rate(now), alpha: sender.alpha(now).as_q32() }
-        }
+        Ends::Other(connection) => SenderSample::Other(connection.sample(now)),
         Ends::Elsewhere | Ends::Prober(_) => return None,
         Ends::Tcp(ends) => SenderSample::Tcp {
             cwnd: ends[0].cwnd(),

@@ -2,6 +2,7 @@
 //!
 //! A sample at time `t` includes every event before `t` and no event at `t`.
 
+use tidegate_transport::protocol;
 use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
 
 use super::{Window, statistics};
@@ -164,14 +165,9 @@ pub struct FlowSample {
 /// A sender at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderSample {
-    /// A rate-based sender.
-    Dcqcn {
-        /// Sending rate.
-        rate: Rate,
-        /// Estimate of congestion, in units of 2^−32.
-        alpha: u64,
-    },
-    /// A window-based sender.
+    /// A sender of a transport other than TCP.
+    Other(protocol::Sample),
+    /// A TCP sender.
     Tcp {
         /// Congestion window in bytes.
         cwnd: u32,
@@ -189,11 +185,18 @@ pub enum SenderSample {
 }
 
 impl SenderSample {
+    /// Window in bytes.
+    pub const fn window(&self) -> Option<u32> {
+        match *self {
+            Self::Other(protocol::Sample { window, .. }) => window,
+            Self::Tcp { cwnd, .. } => Some(cwnd),
+        }
+    }
+
     /// Estimate of congestion, in units of 2^−32.
     pub const fn alpha(&self) -> Option<u64> {
         match *self {
-            Self::Dcqcn { alpha, .. } => Some(alpha),
-            Self::Tcp { alpha, .. } => alpha,
+            Self::Other(protocol::Sample { alpha, .. }) | Self::Tcp { alpha, .. } => alpha,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use tidegate_dataplane::{DropReason, NonEct, Rule, buffer, mark, sched};
 use tidegate_transport::cc;
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::{Sample, dcqcn};
 use tidegate_units::{Ratio, Span, Time};
 
 use super::journal::Fate;
@@ -104,7 +104,7 @@ fn lossless() -> Setup {
         buffer: buffer::Config::named("unlimited").unwrap(),
         non_ect: NonEct::Pass,
     });
-    setup.transports = vec![Transport::Dcqcn(Box::default())];
+    setup.transports = vec![Transport::other(dcqcn::Config::default())];
     setup
 }
 
@@ -266,7 +266,7 @@ fn rates_windows_and_estimates_of_dcqcn_are_shown() {
     let series = observed.series.unwrap();
     let senders = series.flows[0].samples.iter().filter_map(|sample| sample.sender);
     let rates = senders.filter_map(|sender| match sender {
-        SenderSample::Dcqcn { rate, alpha } => Some((rate, alpha)),
+        SenderSample::Other(Sample { rate, alpha, .. }) => rate.zip(alpha),
         SenderSample::Tcp { .. } => None,
     });
     let rates = rates.collect::<Vec<_>>();

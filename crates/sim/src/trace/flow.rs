@@ -88,8 +88,8 @@ impl FlowTrace {
             return Err(ConfigError::out_of_range("trace", flow, allowed));
         };
         let transport = setup.transports.get(usize::from(of.group));
-        if let Some(Transport::Dcqcn(_)) = transport.or(setup.transports.last()) {
-            let allowed = "TCP flows: DCQCN has no window and no byte sequence";
+        if let Some(Transport::Other(config)) = transport.or(setup.transports.last()) {
+            let allowed = format!("TCP flows; this one uses {}", config.name());
             return Err(ConfigError::out_of_range("trace", flow, allowed));
         }
         Ok(Self {

@@ -10,6 +10,7 @@ use tidegate_sim::setup::{
 use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, HostId, Network, Setup};
 use tidegate_transport::config::{Echo, Qdisc, Repair, TsoSizing};
+use tidegate_transport::protocol::{self, dcqcn};
 use tidegate_transport::{cc, pias};
 use tidegate_units::{Bytes, Rate, Ratio, Size, Span, Time};
 
@@ -198,11 +199,12 @@ fn switch(dice: &mut Dice) -> Ports {
 fn transport(dice: &mut Dice) -> Transport {
     let is_left_out = |name: &&&str| !STACKS.iter().any(|(_, rule)| rule == *name);
     let left_out = cc::Config::NAMES.iter().filter(is_left_out);
+    let left_out = left_out.chain(protocol::Config::NAMES.iter().filter(is_left_out));
     let left_out = left_out.map(|rule| ("rfc", *rule));
     let stacks: Vec<(&str, &str)> = STACKS.into_iter().chain(left_out).collect();
     let (profile, rule) = *dice.pick(&stacks);
-    if rule == "dcqcn" {
-        return Transport::Dcqcn(Box::default());
+    if let Some(config) = protocol::Config::named(rule) {
+        return Transport::other(config);
     }
     let mut source = stack(profile, rule);
     if let cc::Config::Swift(swift) = &mut source.cc {
@@ -326,7 +328,7 @@ pub(crate) fn bfc_case(seed: u64) -> Setup {
         switch,
         nic: Some(nic),
         flow_control: Some(flow_control::Config::Bfc(flow_control)),
-        transports: vec![transport(&mut dice), Transport::Dcqcn(Box::default())],
+        transports: vec![transport(&mut dice), Transport::other(dcqcn::Config::default())],
         accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
         opening: *dice.pick(&[Opening::Handshake, Opening::Persistent, Opening::Ready]),
         stop: Stop { at: Time::from_ms(*dice.pick(&[1, 60])), ..Stop::default() },

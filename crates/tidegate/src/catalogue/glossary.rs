@@ -27,9 +27,8 @@ fn names() -> String {
     table(&mut out, "Schedulers", &of::<sched::Config>());
     table(&mut out, "Buffers", &of::<buffer::Config>());
     table(&mut out, "Flow control", &of::<flow_control::Config>());
-    let transports = of::<cc::Config>().into_iter();
-    let others = [dcqcn::Config::ABOUT, pias::Config::ABOUT];
-    table(&mut out, "Transports", &transports.chain(others).collect::<Vec<_>>());
+    let transports = of::<cc::Config>().into_iter().chain(of::<protocol::Config>());
+    table(&mut out, "Transports", &transports.chain([pias::Config::ABOUT]).collect::<Vec<_>>());
     table(&mut out, "Topologies", &of::<topology::Config>());
     let traffic = of::<Source>().into_iter().chain([probe::Config::ABOUT]);
     table(&mut out, "Traffic", &traffic.collect::<Vec<_>>());

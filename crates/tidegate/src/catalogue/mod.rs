@@ -22,8 +22,7 @@ use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, poisson, probe};
-use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Profile, cc, pias};
+use tidegate_transport::{Profile, cc, pias, protocol};
 use tidegate_units::{About, Catalogue, Choice, Field, Form, Named, Parameters, Setting};
 
 use crate::builtin;
@@ -139,7 +138,10 @@ pub(crate) fn all() -> Vec<Entry> {
     entries.extend(Published::NAMES.iter().map(|name| published(name)));
     entries.push(alone::<probe::Config>(Kind::Traffic));
     entries.extend(listed::<cc::Config>(Kind::Transport));
-    entries.push(alone::<dcqcn::Config>(Kind::Transport));
+    entries.extend(listed::<protocol::Config>(Kind::Transport).map(|entry| Entry {
+        example: format!("[transport]\nkind = \"{}\"\n", entry.name),
+        ..entry
+    }));
     entries.push(alone::<pias::Config>(Kind::Transport));
     for choice in choices(Profile::FORM) {
         let name = choice.name;
@@ -335,8 +337,8 @@ mod tests {
         check_all::<topology::Config>();
         check_all::<Source>();
         check_all::<cc::Config>();
+        check_all::<protocol::Config>();
         check(probe::Config::ABOUT);
-        check(dcqcn::Config::ABOUT);
         check(pias::Config::ABOUT);
     }
 

@@ -1,4 +1,4 @@
-//! Simulated packets as bytes on the wire: Ethernet, IPv4, then TCP, RoCE v2 or ICMP echo.
+//! Simulated packets as bytes on the wire: Ethernet, IPv4, then TCP, UDP or ICMP echo.
 //!
 //! The simulator has no payload, so payload is taken to be all zeros. Zeros add nothing to an
 //! Internet checksum: the headers alone are enough to write checksums that hold for the whole
@@ -14,12 +14,11 @@
 //!   stays at 64, so that a packet looks the same on every link of its path.
 //! - **TCP** (RFC 9293): complete, with the options of RFC 2018 and RFC 7323 that the endpoints
 //!   use.
-//! - **RoCE v2**: minimal. Data are SENDs of one message per flow, answers are ACKs and NAKs with
-//!   an AETH and no credits, CNPs follow annex A17. The queue pair is the destination port, the
-//!   packet sequence number counts units of the flow's payload size, and the invariant CRC is zero.
-//!   There is neither connection setup nor a RETH. Wireshark 4.0 has no name for the opcode of
-//!   CNPs, 129, and says "Malformed" in the summary of any SEND whose payload is not in the file;
-//!   it reads the fields of both.
+//! - **UDP**: transports other than TCP, each with the header of its
+//!   [`datagram`](tidegate_transport::protocol::Transport::datagram) and without a checksum. Those
+//!   of DCQCN are RoCE v2; Wireshark 4.0 has no name for the opcode of CNPs, 129, and says
+//!   "Malformed" in the summary of any SEND whose payload is not in the file; it reads the fields
+//!   of both.
 //! - **ICMP** (RFC 792): echo and its reply.
 //!
 //! Written by hand: the known libraries build headers around payload bytes, which do not exist
@@ -32,12 +31,14 @@
 #[cfg(test)]
 mod tests;
 
-use tidegate_transport::rate::dcqcn;
+use tidegate_transport::protocol::Datagram;
 use tidegate_transport::{Flags, Segment};
 use tidegate_units::Ecn;
 
 /// Largest number of header bytes: Ethernet, IPv4, and TCP with four SACK blocks.
 pub const MAX_HEADERS: usize = TRANSPORT + 20 + 36;
+
+const _: () = assert!(TRANSPORT + UDP_HEADER + Datagram::ROOM <= MAX_HEADERS);
 
 /// Shift of every TCP window on the wire (RFC 7323, section 2).
 ///
@@ -54,7 +55,7 @@ pub struct PacketView<'a> {
     pub dst_host: u32,
     /// Source port; unused for an echo.
     pub src_port: u16,
-    /// Destination port, or queue pair with RoCE; unused for an echo.
+    /// Destination port; unused for an echo and for a datagram, which has one.
     pub dst_port: u16,
     /// Differentiated services codepoint, at most 63: larger values are written as 63.
     pub dscp: u8,
@@ -70,15 +71,15 @@ pub struct PacketView<'a> {
 pub enum Body<'a> {
     /// A ping or its answer.
     Echo(Echo),
-    /// A packet of a DCQCN flow.
-    Roce {
-        /// The DCQCN packet.
-        packet: &'a dcqcn::Packet,
-        /// Payload of the flow's full packets, the unit of its sequence numbers.
-        payload: u32,
-    },
     /// A TCP segment. Its `class` is ignored in favour of `dscp`.
     Tcp(&'a Segment),
+    /// A packet of another transport.
+    Udp {
+        /// The packet.
+        datagram: &'a Datagram,
+        /// ECN codepoint of the IP header.
+        ecn: Ecn,
+    },
 }
 
 /// A ping or its answer.
@@ -127,8 +128,8 @@ impl Frame {
         let mut frame = Self { bytes: [0; MAX_HEADERS], filled: TRANSPORT, zeros: 0 };
         match packet.body {
             Body::Echo(echo) => frame.echo(packet, &echo),
-            Body::Roce { packet: inner, payload } => frame.roce(packet, inner, payload),
             Body::Tcp(segment) => frame.tcp(packet, segment),
+            Body::Udp { datagram, ecn } => frame.udp(packet, datagram, ecn),
         }
         frame
     }
@@ -201,54 +202,14 @@ impl Frame {
         }
     }
 
-    fn roce(&mut self, packet: &PacketView<'_>, inner: &dcqcn::Packet, unit: u32) {
-        const ACK_AT_ONCE: u8 = 0x80;
-        const BECN: u8 = 0x40;
-        const DEFAULT_PARTITION: [u8; 2] = [0xFF, 0xFF];
-        const INVARIANT_CRC: u32 = 4;
-        let unit = u64::from(unit.max(1));
-        // The number of the packet sent, of the last packet covered by an ACK, or of the packet
-        // missing at a NAK.
-        let (opcode, number) = match inner.kind {
-            dcqcn::Kind::Ack => (0x11, inner.offset.div_ceil(unit).wrapping_sub(1)),
-            dcqcn::Kind::Cnp => (0x81, 0),
-            dcqcn::Kind::Data => {
-                let opcode = match (inner.offset == 0, inner.last) {
-                    (true, true) => 0x04,
-                    (true, false) => 0x00,
-                    (false, true) => 0x02,
-                    (false, false) => 0x01,
-                };
-                (opcode, inner.offset / unit)
-            }
-            dcqcn::Kind::Nack => (0x11, inner.offset.div_ceil(unit)),
-        };
-        // Only data packets have payload; the field is ignored in others.
-        let is_data = inner.kind == dcqcn::Kind::Data;
-        let len = if is_data { inner.len } else { 0 };
-        let padding = len.wrapping_neg() % 4;
-        let notifies = inner.echo || inner.kind == dcqcn::Kind::Cnp;
-        let [.., high, middle, low] = number.to_be_bytes(); // modulo 2^24, as in the protocol
-        let [queue_high, queue_low] = packet.dst_port.to_be_bytes();
-
+    fn udp(&mut self, packet: &PacketView<'_>, datagram: &Datagram, ecn: Ecn) {
         self.put(packet.src_port.to_be_bytes());
-        self.put(ROCE_PORT.to_be_bytes());
-        self.put([0; 4]); // length, and no checksum, as in RoCE v2
-        self.put([opcode, (padding as u8) << 4]); // at most 3
-        self.put(DEFAULT_PARTITION);
-        self.put([if notifies { BECN } else { 0 }, 0, queue_high, queue_low]);
-        self.put([if inner.last { ACK_AT_ONCE } else { 0 }, high, middle, low]);
-        // A packet without payload is captured as a whole, to the end of its CRC.
-        let mut behind = 0;
-        match inner.kind {
-            dcqcn::Kind::Ack => self.put([0x1F, 0, 0, 0, 0, 0, 0, 0]), // no credits
-            dcqcn::Kind::Cnp => self.put([0; 16 + INVARIANT_CRC as usize]), // reserved
-            dcqcn::Kind::Data => {
-                behind = len.saturating_add(padding).saturating_add(INVARIANT_CRC);
-            }
-            dcqcn::Kind::Nack => self.put([0x60, 0, 0, 0, 0, 0, 0, 0]), // a gap in the sequence
-        }
-        let transport = self.ip(packet, Protocol::Udp, inner.ecn, behind);
+        self.put(datagram.port.to_be_bytes());
+        self.put([0; 4]); // length, and no checksum
+        let header = datagram.header();
+        self.bytes[self.filled..self.filled + header.len()].copy_from_slice(header);
+        self.filled += header.len();
+        let transport = self.ip(packet, Protocol::Udp, ecn, datagram.zeros);
         let length = TRANSPORT + 4;
         self.bytes[length..length + 2].copy_from_slice(&saturate(transport).to_be_bytes());
     }
@@ -325,7 +286,7 @@ const ADDRESSES: usize = ETHERNET + 12;
 /// Offset of the transport header.
 const TRANSPORT: usize = ETHERNET + IP_HEADER as usize;
 const NOP: u8 = 1;
-const ROCE_PORT: u16 = 4791;
+const UDP_HEADER: usize = 8;
 
 /// Low three bytes of a host's addresses.
 const fn host(number: u32) -> [u8; 3] {

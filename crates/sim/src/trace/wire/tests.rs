@@ -1,6 +1,8 @@
 //! Bytes worked out by hand, and every field read back by a parser that shares no code with the
 //! writer.
 
+use tidegate_transport::protocol::dcqcn::{self, Dcqcn};
+use tidegate_transport::protocol::{Packet, Transport};
 use tidegate_transport::{Range, SackBlocks, Seq};
 use tidegate_units::Rng;
 
@@ -124,9 +126,15 @@ fn a_packet_is_truncated_at_the_ipv4_limit() {
     assert_eq!(length(u32::MAX), whole);
 }
 
+fn datagram(packet: dcqcn::Packet, queue: u16, unit: u32) -> Datagram {
+    let Packet { header, len, .. } = packet.into();
+    Dcqcn::datagram(&header, len, queue, unit)
+}
+
 /// Transport header of a RoCE packet whose unit is 1000 bytes.
 fn roce(packet: dcqcn::Packet) -> Vec<u8> {
-    let frame = Frame::new(&view(Body::Roce { packet: &packet, payload: 1000 }));
+    let datagram = datagram(packet, 0x1389, 1000);
+    let frame = Frame::new(&view(Body::Udp { datagram: &datagram, ecn: packet.ecn }));
     assert_eq!(frame.headers()[ETHERNET + 9], 17);
     let udp = &frame.headers()[TRANSPORT..];
     assert_eq!(udp[..4], [0xC0, 0x00, 0x12, 0xB7]); // to port 4791
@@ -391,8 +399,9 @@ fn random_packets_of_all_kinds_are_valid() {
             last: rng.next_u32().is_multiple_of(2),
             again: false,
         };
-        let roce =
-            Body::Roce { packet: &packet, payload: if seed % 3 == 0 { 0 } else { draw(&mut rng) } };
+        let unit = if seed % 3 == 0 { 0 } else { draw(&mut rng) };
+        let datagram = datagram(packet, draw(&mut rng) as u16, unit);
+        let roce = Body::Udp { datagram: &datagram, ecn: packet.ecn };
         let echo = Body::Echo(Echo {
             kind: EchoKind::Request,
             id: draw(&mut rng) as u16,

@@ -9,7 +9,8 @@
 //!
 //! - [`Limiter`] is the reaction point's rate alone;
 //! - [`Sender`] adds pacing and go-back-N to it;
-//! - [`Receiver`] delivers in order and notifies.
+//! - [`Receiver`] delivers in order and notifies;
+//! - [`Dcqcn`] is both ends of a flow.
 //!
 //! Everything takes the time as an argument. The limiter needs no timer of its own: the rate is
 //! brought up to date when it is asked for, so an idle flow costs nothing.
@@ -27,13 +28,14 @@
 //! - `rdma3` also halves its timer and byte counter during hyper increase, which its published
 //!   byte counter of 300 MB keeps it from ever reaching; that is left out.
 
-mod header;
+mod connection;
 mod limiter;
 mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use connection::{Dcqcn, Header};
 pub use limiter::{Alpha, Limiter};
 pub use receiver::Receiver;
 pub use sender::{Sender, Stats};
@@ -106,8 +108,7 @@ choices! {
 
 settings! {
     /// Parameters of DCQCN. The defaults come from the paper.
-    #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md",
-        "[transport]\nkind = \"dcqcn\"\n")]
+    #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md")]
     pub struct Config {
         /// How the receiver reports marks.
         pub feedback: Feedback = Feedback::Cnp,
