@@ -1,8 +1,10 @@
 //! Numbers for people: three digits and a fitting unit.
 //!
-//! All programs format numbers here. The script of the report page, which labels axes while a
-//! reader zooms, has its own copy (`page/number.js`); `tests/numbers.json` holds the test cases of
-//! both.
+//! All programs format numbers here. Pages format numbers that change while a reader looks at them
+//! with [`SCRIPT`], a copy in JavaScript. `tests/numbers.json` holds the test cases of both.
+
+/// The same formats for pages: `quantity`, `threeDigits` and `withStep`.
+pub const SCRIPT: &str = include_str!("number.js");
 
 /// Placeholder for a missing number.
 pub const NOTHING: &str = "–";

@@ -8,9 +8,11 @@ import { Run } from './model.js';
 
 const $ = id => document.getElementById(id);
 const language = new Engine();
-// Completions and edits have an engine of their own, because a new text stops the engine that describes the old one.
+// Completions and edits have an engine of their own, because a new text stops the engine that
+// describes the old one.
 const editing = new Engine();
-// Milliseconds for a run. A run that takes longer is stopped, and the page shows its results so far.
+// Milliseconds for a run. A run that takes longer is stopped, and the page shows its results so
+// far.
 const BUDGET = 20_000;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -219,7 +221,8 @@ class Lane {
 
 const runs = () => lanes.filter(lane => lane.run).map(lane => lane.run);
 
-// Time range and scales, the same for all lanes so that they can be compared. During playback, scales adapt slowly.
+// Time range and scales, the same for all lanes so that they can be compared. During playback,
+// scales adapt slowly.
 let scales = null;
 
 function view() {
@@ -425,7 +428,7 @@ function controlOf(control) {
   const { least, most, factor } = control;
   const [low, high] = [Math.log(least), Math.log(most)];
   const place = value => Math.round(1000 * (Math.log(Math.min(most, Math.max(least, value))) - low) / (high - low));
-  const shown = value => `${format.plain(Number((value * factor).toPrecision(3)))}${control.shown ? ` ${control.shown}` : ''}`;
+  const shown = value => `${Number((value * factor).toPrecision(3))}${control.shown ? ` ${control.shown}` : ''}`;
   const output = make('output', {}, shown(control.value));
   let { value } = control;
   const show = wanted => {
@@ -437,7 +440,8 @@ function controlOf(control) {
   const field = make('input', {
     type: 'range', min: 0, max: 1000, value: place(control.value), 'aria-valuetext': shown(control.value),
     oninput: () => show(Math.exp(low + field.value / 1000 * (high - low))),
-    // A key changes the value by a tenth, or by one. A thousandth of the range would be lost in rounding.
+    // A key changes the value by a tenth, or by one. A thousandth of the range would be lost in
+    // rounding.
     onkeydown: event => {
       const up = { ArrowUp: 1, ArrowRight: 1, PageUp: 3, ArrowDown: -1, ArrowLeft: -1, PageDown: -3 }[event.key];
       if (!up) return;

@@ -2,11 +2,14 @@
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
-        &[$(($name, include_str!(concat!("../page/", $name)))),+]
+        &[
+            ("number.js", tidegate_results::format::SCRIPT),
+            $(($name, include_str!(concat!("../page/", $name)))),+
+        ]
     };
 }
 
-/// Names and texts of the page's own files. The page also needs `report.css`, the style of reports,
+/// Names and texts of the page's files. The page also needs `report.css`, the style of reports,
 /// and a simulator.
 pub const FILES: &[(&str, &str)] = files![
     "draw.js",
@@ -47,7 +50,7 @@ mod tests {
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.collect();
         names.sort();
-        let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        let listed: Vec<&str> = FILES[1..].iter().map(|(name, _)| *name).collect();
         assert_eq!(names, listed);
     }
 

@@ -36,8 +36,9 @@ pub use terms::TERMS;
 /// Style sheet of reports, also for other pages.
 pub const STYLE: &str = include_str!("style.css");
 /// In order of dependency.
-const SCRIPTS: [&str; 4] = [
-    include_str!("number.js"),
+const SCRIPTS: [&str; 5] = [
+    tidegate_results::format::SCRIPT,
+    include_str!("scale.js"),
     include_str!("draw.js"),
     include_str!("interact.js"),
     include_str!("page.js"),

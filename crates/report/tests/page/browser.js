@@ -96,7 +96,8 @@ expect('a choice shows other charts', figures().map(figure => figure.id).join() 
 const same = [...document.querySelectorAll('select')].filter(other => other.dataset.choice === select.dataset.choice);
 expect('in all sections', same.every(other => other.value === select.value));
 
-// Intercepts saved files. Their text is stored too, because reading it back is asynchronous, and the browser prints the document as soon as it is loaded.
+// Intercepts saved files. Their text is stored too, because reading it back is asynchronous, and
+// the browser prints the document as soon as it is loaded.
 const saved = [];
 const Plain = Blob;
 window.Blob = function (parts, options) { return Object.assign(new Plain(parts, options), { text: parts.join('') }); };

@@ -14,7 +14,7 @@ use super::sample;
 
 const STEPS: &str = include_str!("browser.js");
 /// The page's number formatter and its test cases.
-const WRITER: &str = include_str!("../../src/page/number.js");
+const WRITER: &str = tidegate_results::format::SCRIPT;
 const NUMBERS: &str = include_str!("../../../results/tests/numbers.json");
 
 /// Opens a page, runs the steps and returns their output lines.
