@@ -33,7 +33,7 @@ impl Guard {
 
     /// For a server at `own` that takes POST requests from its own pages. `Host` must have its port
     /// and, on a loopback address, a loopback address. Other pages may link to HTML pages only.
-    pub fn own(own: SocketAddr, names: &[String]) -> Self {
+    pub fn same_origin(own: SocketAddr, names: &[String]) -> Self {
         let names = names.to_vec();
         Self { own: Some(own), names, token: None, takes_posts: true, is_linked: is_page }
     }
@@ -127,7 +127,7 @@ impl Guard {
         let is_token = |given: &str| are_equal(given.as_bytes(), token.as_bytes());
         // Cookies do not distinguish ports.
         let cookie = format!("tidegate-{}", self.own.map_or(0, |own| own.port()));
-        if request.asked("token").any(is_token) {
+        if request.query("token").any(is_token) {
             let mut answer = Answer::text("303 See Other", "welcome");
             // Lax: pages of results have an opaque origin, and links. Following a link changes
             // nothing.
@@ -171,11 +171,11 @@ mod tests {
     }
 
     fn guard(address: &str, allowed: &[&str]) -> Guard {
-        Guard::own(address.parse().unwrap(), &names(allowed))
+        Guard::same_origin(address.parse().unwrap(), &names(allowed))
     }
 
     #[test]
-    fn own_guard_needs_its_port_and_an_address_localhost_or_an_allowed_name() {
+    fn same_origin_guard_needs_its_port_and_an_address_localhost_or_an_allowed_name() {
         let (near, far) = (guard("127.0.0.1:7117", &[]), guard("0.0.0.0:7117", &["lab.example"]));
         for (host, is_near, is_far) in [
             ("127.0.0.1:7117", true, true),

@@ -143,7 +143,7 @@ impl Request {
     }
 
     /// Values of a name in the query.
-    pub fn asked(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub fn query(&self, name: &str) -> impl Iterator<Item = &str> {
         let pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         pairs.filter_map(move |(key, value)| (key == name).then_some(value))
     }
@@ -166,7 +166,7 @@ mod tests {
         let request = read(text.as_bytes()).unwrap().unwrap();
         assert_eq!(request.method, "GET");
         assert_eq!(request.path, "a/b");
-        assert_eq!(request.asked("c").collect::<Vec<_>>(), ["d", "e"]);
+        assert_eq!(request.query("c").collect::<Vec<_>>(), ["d", "e"]);
         assert_eq!(request.header("host"), Some("localhost:1"));
         assert_eq!(request.header("cookie"), None, "repeated");
         for wrong in [

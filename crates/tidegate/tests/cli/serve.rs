@@ -223,16 +223,16 @@ fn symbolic_links_out_of_the_folder_are_not_followed() {
     std::os::unix::fs::symlink(room.path().join("secret"), results.join("tiny/summary.csv"))
         .unwrap();
     std::os::unix::fs::symlink(results.join("tiny"), room.path().join("linked")).unwrap();
-    fs::create_dir(room.path().join("shelf")).unwrap();
-    fs::rename(room.path().join("linked"), room.path().join("shelf/linked")).unwrap();
-    let server = Server::begun(&room, &["results", "shelf/linked"]);
+    fs::create_dir(room.path().join("linked-folders")).unwrap();
+    fs::rename(room.path().join("linked"), room.path().join("linked-folders/linked")).unwrap();
+    let server = Server::begun(&room, &["results", "linked-folders/linked"]);
     let answer = server.got("/results/tiny/summary.csv");
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     assert!(answer.contains("a link out of its folder"), "{answer}");
     assert!(!answer.contains("secret"), "{answer}");
     // One that is named is meant; one that is found is not.
     assert!(server.got("/results/linked/").contains("4 of 4 runs finished"));
-    let said = room.run("serve shelf --port 0");
+    let said = room.run("serve linked-folders --port 0");
     assert_eq!(said.code, Some(2), "{}", said.stdout);
 }
 

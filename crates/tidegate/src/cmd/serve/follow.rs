@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use tidegate_report::folder::Folder;
 use tidegate_study::lock::is_locked;
 
-use super::study::{Shown, Studies};
+use super::study::{ProcessState, Studies};
 
 /// Interval between checks of a folder, and longest silence of a stream.
-const TICK: Duration = Duration::from_millis(300);
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
+const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 
 /// Most failed runs in a list.
-const FAILED: usize = 20;
+const MOST_FAILED: usize = 20;
 
 /// Progress of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ pub(super) struct Progress {
     pub(super) is_whole: bool,
     /// Process that was started for it here.
     #[serde(flatten)]
-    pub(super) process: Shown,
+    pub(super) process: ProcessState,
     /// Why it cannot be read.
     pub(super) problem: Option<String>,
 }
@@ -51,8 +51,7 @@ pub(super) struct Follower {
     complete: BTreeSet<String>,
     /// Length of the log at the last reading, and failed runs in it.
     log: (u64, BTreeMap<String, String>),
-    /// Last event.
-    said: Option<Progress>,
+    last_sent: Option<Progress>,
 }
 
 /// Line of a folder's log.
@@ -71,7 +70,7 @@ impl Follower {
             folder: None,
             complete: BTreeSet::new(),
             log: (0, BTreeMap::new()),
-            said: None,
+            last_sent: None,
         }
     }
 
@@ -79,23 +78,23 @@ impl Follower {
     pub(super) fn next_event(&mut self) -> String {
         let silent_since = Instant::now();
         loop {
-            let now = self.look();
-            if self.said.as_ref() != Some(&now) {
+            let now = self.progress();
+            if self.last_sent.as_ref() != Some(&now) {
                 let text = serde_json::to_string(&now).expect("numbers and texts can be written");
-                self.said = Some(now);
+                self.last_sent = Some(now);
                 return format!("data: {text}\n\n");
             }
-            if silent_since.elapsed() > SIGN_OF_LIFE {
+            if silent_since.elapsed() > LONGEST_SILENCE {
                 // A comment: writing it detects a browser that is gone.
                 return ": still here\n\n".to_owned();
             }
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Current progress.
-    pub(super) fn look(&mut self) -> Progress {
-        let process = self.studies.shown(&self.path);
+    pub(super) fn progress(&mut self) -> Progress {
+        let process = self.studies.state(&self.path);
         let is_there = self.path.join("manifest.json").is_file();
         if self.folder.is_none() || !is_there {
             // The next folder of this name may be another one.
@@ -134,7 +133,7 @@ impl Follower {
         Progress {
             planned,
             finished: self.complete.len(),
-            failed: failed.take(FAILED).collect(),
+            failed: failed.take(MOST_FAILED).collect(),
             is_written: process.is_running || is_locked(&self.path),
             is_whole: self.path.join("summary.json").is_file(),
             process,

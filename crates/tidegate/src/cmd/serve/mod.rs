@@ -2,10 +2,10 @@
 
 mod answer;
 mod follow;
-mod glance;
 mod pages;
 pub(crate) mod playground;
-mod shelf;
+mod preview;
+mod results;
 mod site;
 mod study;
 
@@ -45,7 +45,7 @@ pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<ExitStatus, Err
         ))
     })?;
     let address = listener.local_addr().map_err(Error::new)?;
-    let mut guard = Guard::own(address, &arguments.host);
+    let mut guard = Guard::same_origin(address, &arguments.host);
     let token = if address.ip().is_loopback() { None } else { Some(random_token()?) };
     let query = token.as_ref().map_or_else(String::new, |token| format!("?token={token}"));
     let (is_any, is_remote) = (address.ip().is_unspecified(), token.is_some());

@@ -9,17 +9,17 @@ use tidegate_report::folder::Folder;
 use tidegate_study::text::count;
 
 use super::follow::Progress;
-use super::glance::Glance;
 use super::playground;
-use super::shelf::Item;
+use super::preview::Preview;
+use super::results::ResultsFolder;
 use crate::builtin;
 use crate::catalogue;
 
-/// Contents of a folder's first page.
-pub(super) struct Watched<'a> {
+/// Contents of the page of a folder.
+pub(super) struct FolderPage<'a> {
     pub(super) path: &'a Path,
     pub(super) progress: &'a Progress,
-    pub(super) glance: Result<&'a Glance, &'a str>,
+    pub(super) preview: Result<&'a Preview, &'a str>,
     pub(super) is_read_only: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground:
 }
 
 /// List of the results folders.
-pub(super) fn results(all: &[(String, Item)]) -> String {
+pub(super) fn results(all: &[(String, ResultsFolder)]) -> String {
     let mut out = String::from("<section id=\"results\"><h2>Results</h2>\n");
     if all.is_empty() {
         out.push_str(
@@ -136,17 +136,17 @@ pub(super) fn results(all: &[(String, Item)]) -> String {
     out
 }
 
-fn row(out: &mut String, name: &str, item: &Item) {
+fn row(out: &mut String, name: &str, item: &ResultsFolder) {
     let shown = escaped(&item.path().display().to_string());
     match item {
-        Item::Reproduction(_) => {
+        ResultsFolder::Reproduction(_) => {
             _ = writeln!(
                 out,
                 "<tr><td><td><a href=\"galleries/{name}/\">Reproduced figures</a><td><td>\
                  <code>{shown}</code><td>"
             );
         }
-        Item::Results(path) => match Folder::open(path) {
+        ResultsFolder::Runs(path) => match Folder::open(path) {
             Ok(folder) => {
                 let manifest = folder.manifest();
                 let title = match manifest.title.as_str() {
@@ -172,8 +172,8 @@ fn row(out: &mut String, name: &str, item: &Item) {
 }
 
 /// Progress and preview of a folder.
-pub(super) fn watch(watched: &Watched<'_>) -> String {
-    let Watched { path, progress, glance, is_read_only } = watched;
+pub(super) fn folder(page: &FolderPage<'_>) -> String {
+    let FolderPage { path, progress, preview, is_read_only } = page;
     let folder = Folder::open(path);
     let (title, facts) = match &folder {
         Err(_) => (path.display().to_string(), String::new()),
@@ -215,17 +215,17 @@ pub(super) fn watch(watched: &Watched<'_>) -> String {
         );
     }
     body.push_str(
-        "<p id=\"answer\" class=\"warning\" role=\"alert\" hidden></p><pre id=\"said\" tabindex=\"0\" hidden></pre>\
+        "<p id=\"answer\" class=\"warning\" role=\"alert\" hidden></p><pre id=\"message\" tabindex=\"0\" hidden></pre>\
          <ul id=\"failed\"></ul></section>\n",
     );
     body.push_str(
         "<section><h2>Results so far</h2><p><a href=\"report.html\">Full report</a> with all charts · \
          <a href=\"manifest.json\">manifest</a> · <a href=\"summary.csv\">table as CSV</a> (when all runs are \
-         finished)</p>\n<div id=\"glance\">",
+         finished)</p>\n<div id=\"preview\">",
     );
-    match glance {
-        Ok(glance) => body.push_str(&self::glance(glance)),
-        Err(why) => body.push_str(&remark(why)),
+    match preview {
+        Ok(preview) => body.push_str(&self::preview(preview)),
+        Err(why) => body.push_str(&paragraph(why)),
     }
     body.push_str("</div></section>\n");
     frame(&title, "../../", &links("../../"), &body)
@@ -244,26 +244,26 @@ fn state(progress: &Progress) -> String {
 }
 
 /// Chart and table of the finished runs.
-pub(super) fn glance(glance: &Glance) -> String {
+pub(super) fn preview(preview: &Preview) -> String {
     let mut out = String::new();
-    if let Some([light, _]) = &glance.chart {
+    if let Some([light, _]) = &preview.chart {
         let title = light.split("<title>").nth(1);
         let title = title.and_then(|rest| rest.split("</title>").next());
         _ = writeln!(
             out,
             "<picture><source srcset=\"chart-dark.svg?runs={runs}\" media=\"(prefers-color-scheme: dark)\">\
              <img src=\"chart-light.svg?runs={runs}\" alt=\"{alt}\"></picture>",
-            runs = glance.runs(),
+            runs = preview.runs(),
             // The title was escaped when it was drawn.
             alt = title.unwrap_or("chart")
         );
     }
-    out.push_str(&glance.table);
+    out.push_str(&preview.table);
     out
 }
 
 /// Form for a scenario.
-pub(super) fn start(home: &Path, bounds: &str, is_read_only: bool) -> String {
+pub(super) fn start(folder: &Path, limits: &str, is_read_only: bool) -> String {
     if is_read_only {
         let body = "<p class=\"warning\">Read-only: studies cannot be started, stopped or resumed (<code>--read-only</code>).</p>\n";
         return frame("Start a study", "../", &links("../"), body);
@@ -272,8 +272,8 @@ pub(super) fn start(home: &Path, bounds: &str, is_read_only: bool) -> String {
         "<p>Run a scenario as with <code>tidegate run</code>. Its results go to a new folder in \
          <code>{}</code>; follow them here. Limits: {}.</p>\n\
          <form id=\"start\">\n<p class=\"buttons\"><label>Example <select id=\"example\">",
-        escaped(&home.display().to_string()),
-        escaped(bounds)
+        escaped(&folder.display().to_string()),
+        escaped(limits)
     );
     for builtin in builtin::ALL {
         let (name, title) = (escaped(builtin.name), escaped(builtin.title()));
@@ -314,12 +314,12 @@ pub(super) fn plan() -> String {
 }
 
 /// A page with a message instead of its content.
-pub(super) fn words(title: &str, up: &str, words: &str) -> String {
-    let body = format!("<p class=\"warning\">{}</p>\n", escaped(words));
+pub(super) fn message(title: &str, up: &str, text: &str) -> String {
+    let body = format!("<p class=\"warning\">{}</p>\n", escaped(text));
     frame(title, up, &links(up), &body)
 }
 
 /// A message within a page.
-pub(super) fn remark(words: &str) -> String {
-    format!("<p>{}</p>", escaped(words))
+pub(super) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>", escaped(text))
 }

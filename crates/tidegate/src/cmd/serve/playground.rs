@@ -33,7 +33,7 @@ const WASM: &str = "tidegate.wasm";
 const INDEX: &str = "index.html";
 
 /// The program's own files by name. The server simulates.
-pub(super) fn own() -> Vec<(String, Vec<u8>)> {
+pub(super) fn embedded() -> Vec<(String, Vec<u8>)> {
     let style = [("report.css", STYLE)];
     let files = page::FILES.iter().chain(&style);
     let bytes = |name: &str, text: &str| match name {
@@ -45,7 +45,7 @@ pub(super) fn own() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Files of a folder that `crates/web/build` made. The browser simulates.
-pub(super) fn of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
+pub(super) fn from_folder(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
     if !folder.join(WASM).is_file() {
         let folder = folder.display();
         return Err(Error::new(format!(
@@ -70,16 +70,16 @@ pub(super) fn of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
 }
 
 /// Time limit of a simulation; its results so far are shown.
-const BUDGET: Duration = Duration::from_secs(20);
+const RUN_TIME: Duration = Duration::from_secs(20);
 
 /// Time limit of a request, including reading the scenario and sending the answer.
-const LIMIT: Duration = Duration::from_secs(40);
+const REQUEST_TIME: Duration = Duration::from_secs(40);
 
 /// Interval between checks of a waiting request.
-const TICK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Longest answer in bytes: far above the limits of the page.
-const LONGEST: u64 = 256 << 20;
+const MOST_OUTPUT: u64 = 256 << 20;
 
 /// Answers the request on standard input: `tidegate simulate`, which a server starts.
 pub(crate) fn simulate() -> Result<ExitStatus, Error> {
@@ -87,45 +87,45 @@ pub(crate) fn simulate() -> Result<ExitStatus, Error> {
     let mut request = String::new();
     let mut input = io::stdin().lock().take(2 * TEXT as u64);
     input.read_to_string(&mut request).map_err(Error::new)?;
-    let limit = Instant::now() + BUDGET;
+    let limit = Instant::now() + RUN_TIME;
     let answer = tidegate_web::answer(&request, &mut |_| Instant::now() < limit);
     // A reader that closes the pipe is no error.
     drop(io::stdout().lock().write_all(&answer));
     Ok(ExitStatus::Good)
 }
 
-/// Requests answered at once: two lanes, and completions and edits. Others wait.
+/// Limits the requests answered at once. Others wait.
 #[derive(Clone)]
-pub(super) struct Places(Arc<(Mutex<usize>, Condvar)>);
+pub(super) struct Lanes(Arc<(Mutex<usize>, Condvar)>);
 
-const AT_ONCE: usize = 4;
+const LANES: usize = 4;
 
-impl Default for Places {
+impl Default for Lanes {
     fn default() -> Self {
-        Self(Arc::new((Mutex::new(AT_ONCE), Condvar::new())))
+        Self(Arc::new((Mutex::new(LANES), Condvar::new())))
     }
 }
 
-impl Places {
-    /// Waits for a place. Nothing if the client leaves meanwhile.
-    fn take(&self, is_gone: &dyn Fn() -> bool) -> Option<Place<'_>> {
+impl Lanes {
+    /// Waits for a lane. Nothing if the client leaves meanwhile.
+    fn take(&self, is_gone: &dyn Fn() -> bool) -> Option<Lane<'_>> {
         let (free, changed) = &*self.0;
         let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
         while *free == 0 {
             if is_gone() {
                 return None;
             }
-            let waited = changed.wait_timeout(free, TICK);
+            let waited = changed.wait_timeout(free, POLL_INTERVAL);
             free = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *free -= 1;
-        Some(Place(self))
+        Some(Lane(self))
     }
 }
 
-struct Place<'a>(&'a Places);
+struct Lane<'a>(&'a Lanes);
 
-impl Drop for Place<'_> {
+impl Drop for Lane<'_> {
     fn drop(&mut self) {
         let (free, changed) = &*self.0.0;
         *free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -136,16 +136,16 @@ impl Drop for Place<'_> {
 /// A request of the page.
 pub(super) struct Simulation {
     pub(super) request: Vec<u8>,
-    pub(super) places: Places,
+    pub(super) lanes: Lanes,
     /// Starts `tidegate simulate`.
-    pub(super) begin: Box<dyn Fn() -> Result<Child, String>>,
+    pub(super) start: Box<dyn Fn() -> Result<Child, String>>,
 }
 
 impl Simulation {
     /// Returns the answer. Nothing if the client leaves meanwhile.
     pub(super) fn answer(self, is_gone: &dyn Fn() -> bool) -> Option<Vec<u8>> {
-        let _place = self.places.take(is_gone)?;
-        let mut child = match (self.begin)() {
+        let _lane = self.lanes.take(is_gone)?;
+        let mut child = match (self.start)() {
             Ok(child) => child,
             Err(why) => return Some(tidegate_web::refusal(&why)),
         };
@@ -155,13 +155,13 @@ impl Simulation {
         thread::spawn(move || input.map(|mut input| input.write_all(&request)));
         thread::spawn(move || {
             let mut answer = Vec::new();
-            let read = output.map(|output| output.take(LONGEST).read_to_end(&mut answer));
+            let read = output.map(|output| output.take(MOST_OUTPUT).read_to_end(&mut answer));
             // The client may have left.
             drop(read.and_then(Result::ok).map(|_| send.send(answer)));
         });
-        let limit = Instant::now() + LIMIT;
+        let limit = Instant::now() + REQUEST_TIME;
         let answer = loop {
-            match receive.recv_timeout(TICK) {
+            match receive.recv_timeout(POLL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) if is_gone() => break None,
                 Err(RecvTimeoutError::Timeout) if Instant::now() < limit => {}
                 answer => break Some(answer.unwrap_or_default()),

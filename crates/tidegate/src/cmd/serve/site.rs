@@ -12,10 +12,10 @@ use tidegate_study::compare::PAGE;
 use super::TEXT;
 use super::answer::{self, Policy};
 use super::follow::Follower;
-use super::glance::{self, Glances};
-use super::pages::{self, Watched};
+use super::pages::{self, FolderPage};
 use super::playground;
-use super::shelf::{self, Item, Shelf};
+use super::preview::{self, Previews};
+use super::results::{self, ResultsFolder, ResultsList};
 use super::study::{self, Studies};
 use crate::args::Serve;
 use crate::builtin;
@@ -25,49 +25,49 @@ use crate::network;
 use crate::output::Error;
 
 /// Files of a results folder that are served beside its report.
-const FILES: [&str; 3] = ["manifest.json", "summary.csv", "summary.json"];
+const SERVED_FILES: [&str; 3] = ["manifest.json", "summary.csv", "summary.json"];
 
 /// Most folders in a comparison.
-const COMPARED: usize = 20;
+const MOST_COMPARED: usize = 20;
 
 /// Columns of a plain-text answer.
-const WIDTH: usize = 100;
+const TEXT_COLUMNS: usize = 100;
 
 pub(super) struct Site {
     /// Static pages by path.
-    fixed: BTreeMap<String, Vec<u8>>,
-    shelf: Shelf,
+    static_files: BTreeMap<String, Vec<u8>>,
+    results: ResultsList,
     studies: Studies,
-    glances: Glances,
+    previews: Previews,
 }
 
 impl Site {
     pub(super) fn new(arguments: &Serve) -> Result<Self, Error> {
         let mut site = Self {
-            fixed: BTreeMap::new(),
+            static_files: BTreeMap::new(),
             // A server that can start studies lists their folder once it exists.
-            shelf: Shelf::new(
+            results: ResultsList::new(
                 &arguments.folders,
                 !arguments.read_only && arguments.export.is_none(),
             )?,
             studies: Studies::new(arguments),
-            glances: Glances::default(),
+            previews: Previews::default(),
         };
         let playground = match &arguments.playground {
-            Some(folder) => playground::of(folder)?,
+            Some(folder) => playground::from_folder(folder)?,
             // A static web server cannot simulate.
             None if arguments.export.is_some() => Vec::new(),
-            None => playground::own(),
+            None => playground::embedded(),
         };
         for (name, bytes) in playground {
-            site.fixed.insert(format!("playground/{name}"), bytes);
+            site.static_files.insert(format!("playground/{name}"), bytes);
         }
         site.add_pages();
         Ok(site)
     }
 
     pub(super) fn has_playground(&self) -> bool {
-        self.fixed.contains_key("playground/index.html")
+        self.static_files.contains_key("playground/index.html")
     }
 
     pub(super) fn studies(&self) -> &Studies {
@@ -76,20 +76,20 @@ impl Site {
 
     /// Files of an export by path: the static pages and the galleries.
     pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        let mut files = self.fixed.clone();
+        let mut files = self.static_files.clone();
         let mut galleries = Vec::new();
-        for (name, item) in self.shelf.all() {
-            let Item::Reproduction(path) = item else {
+        for (name, item) in self.results.all() {
+            let ResultsFolder::Reproduction(path) = item else {
                 continue;
             };
             // The page exists when all figures are checked.
-            let Ok(index) = shelf::read(&path, "index.html") else {
+            let Ok(index) = results::read(&path, "index.html") else {
                 continue;
             };
             files.insert(format!("galleries/{name}/index.html"), index);
             for figure in library::ids() {
                 let page = format!("{figure}/report.html");
-                if let Ok(bytes) = shelf::read(&path, &page) {
+                if let Ok(bytes) = results::read(&path, &page) {
                     files.insert(format!("galleries/{name}/{page}"), bytes);
                 }
             }
@@ -101,7 +101,7 @@ impl Site {
     }
 
     fn add(&mut self, path: &str, text: &str) {
-        self.fixed.insert(path.to_owned(), text.into());
+        self.static_files.insert(path.to_owned(), text.into());
     }
 
     /// Adds an explanation of every name, the reference of scenarios, the verdicts on the papers'
@@ -140,27 +140,27 @@ impl Site {
                 let bytes = self.studies.simulation(&request.body).answer(is_gone)?;
                 return Some(Answer::new("application/octet-stream", bytes));
             }
-            "POST" => self.done(request),
-            _ => self.shown(request),
+            "POST" => self.act(request),
+            _ => self.get(request),
         };
         answer.or_else(|| Some(Answer::text("404 Not Found", "page not found")))
     }
 
     /// Page or file at a path.
-    fn shown(&self, request: &Request) -> Option<Answer> {
+    fn get(&self, request: &Request) -> Option<Answer> {
         let own = |html| Some(answer::page(Policy::Own, html));
         match request.path.as_str() {
             "" | "index.html" => {
-                let results = pages::results(&self.shelf.all());
+                let results = pages::results(&self.results.all());
                 own(pages::index(Some(&results), &[], self.has_playground()))
             }
             "start/" => {
-                let home = self.shelf.home();
-                let bounds = self.studies.bounds();
-                own(pages::start(home, &bounds, self.studies.is_read_only()))
+                let folder = self.results.new_studies();
+                let limits = self.studies.limits();
+                own(pages::start(folder, &limits, self.studies.is_read_only()))
             }
             "plan/" => own(pages::plan()),
-            "compare" => Some(self.compared(request)),
+            "compare" => Some(self.compare(request)),
             "playground/" => self.file("playground/index.html"),
             path => {
                 if let Some(name) = path.strip_prefix("start/") {
@@ -175,7 +175,7 @@ impl Site {
                 }
                 if let Some(rest) = path.strip_prefix("results/") {
                     let (name, file) = rest.split_once('/')?;
-                    return self.result(name, file);
+                    return self.runs(name, file);
                 }
                 if let Some(rest) = path.strip_prefix("galleries/") {
                     let (name, file) = rest.split_once('/')?;
@@ -188,7 +188,7 @@ impl Site {
 
     /// A static file.
     fn file(&self, path: &str) -> Option<Answer> {
-        let bytes = self.fixed.get(path)?.clone();
+        let bytes = self.static_files.get(path)?.clone();
         let policy = match path.split('/').next() {
             Some("playground") => Policy::Playground,
             Some("assets") => Policy::Closed,
@@ -198,54 +198,54 @@ impl Site {
     }
 
     /// A page or file of a results folder.
-    fn result(&self, name: &str, file: &str) -> Option<Answer> {
-        let Item::Results(path) = self.shelf.find(name)? else {
+    fn runs(&self, name: &str, file: &str) -> Option<Answer> {
+        let ResultsFolder::Runs(path) = self.results.find(name)? else {
             return None;
         };
         let up = "../../";
         Some(match file {
             "" => {
-                let progress = Follower::new(&path, &self.studies).look();
-                let glance = self.glances.of(&path);
-                let glance = glance.as_ref().map(AsRef::as_ref).map_err(String::as_str);
-                let html = pages::watch(&Watched {
+                let progress = Follower::new(&path, &self.studies).progress();
+                let preview = self.previews.get(&path);
+                let preview = preview.as_ref().map(AsRef::as_ref).map_err(String::as_str);
+                let html = pages::folder(&FolderPage {
                     path: &path,
                     progress: &progress,
-                    glance,
+                    preview,
                     is_read_only: self.studies.is_read_only(),
                 });
                 answer::page(Policy::Own, html)
             }
             "events" => answer::events(Follower::new(&path, &self.studies)),
-            "glance" => match self.glances.of(&path) {
-                Ok(glance) => answer::page(Policy::Closed, pages::glance(&glance)),
-                Err(why) => answer::page(Policy::Closed, pages::remark(&why)),
+            "preview" => match self.previews.get(&path) {
+                Ok(preview) => answer::page(Policy::Closed, pages::preview(&preview)),
+                Err(why) => answer::page(Policy::Closed, pages::paragraph(&why)),
             },
             "chart-light.svg" | "chart-dark.svg" => {
-                let glance = self.glances.of(&path).ok()?;
-                let [light, dark] = glance.chart.as_ref()?;
+                let preview = self.previews.get(&path).ok()?;
+                let [light, dark] = preview.chart.as_ref()?;
                 let chart = if file.contains("dark") { dark } else { light };
                 answer::file(file, Policy::Closed, chart.as_bytes().to_vec())
             }
             PAGE => {
                 let folder = Folder::open(&path).map_err(|error| error.to_string());
-                let is_large = |folder: &Folder| folder.finished().len() > glance::RUNS;
+                let is_large = |folder: &Folder| folder.finished().len() > preview::MOST_RUNS;
                 let made = folder.and_then(|folder| {
                     if is_large(&folder) {
                         // The sandbox runs its script only if it is this program's.
-                        return shelf::read(&path, PAGE);
+                        return results::read(&path, PAGE);
                     }
-                    glance::so_far(vec![folder]).map(|all| all.render().into_bytes())
+                    preview::compare_finished(vec![folder]).map(|all| all.render().into_bytes())
                 });
                 match made {
                     Ok(html) => answer::file(PAGE, Policy::Results, html),
-                    Err(why) => answer::missing(pages::words(name, up, &why)),
+                    Err(why) => answer::missing(pages::message(name, up, &why)),
                 }
             }
             // Other names never reach the disk.
-            file if FILES.contains(&file) => match shelf::read(&path, file) {
+            file if SERVED_FILES.contains(&file) => match results::read(&path, file) {
                 Ok(bytes) => answer::file(file, Policy::Closed, bytes),
-                Err(why) => answer::missing(pages::words(name, up, &why)),
+                Err(why) => answer::missing(pages::message(name, up, &why)),
             },
             _ => return None,
         })
@@ -253,54 +253,55 @@ impl Site {
 
     /// A page of reproduced figures.
     fn gallery(&self, name: &str, file: &str) -> Option<Answer> {
-        let Item::Reproduction(path) = self.shelf.find(name)? else {
+        let ResultsFolder::Reproduction(path) = self.results.find(name)? else {
             return None;
         };
         let file = match file {
             "" => "index.html",
-            file if shelf::is_page_of_figure(file) => file,
+            file if results::is_figure_page(file) => file,
             _ => return None,
         };
-        Some(match shelf::read(&path, file) {
+        Some(match results::read(&path, file) {
             Ok(bytes) => answer::file(file, Policy::Results, bytes),
             Err(why) => {
                 let up = if file == "index.html" { "../../" } else { "../../../" };
                 let why = format!("{why}\nThe gallery is written when all figures are checked.");
-                answer::missing(pages::words(name, up, &why))
+                answer::missing(pages::message(name, up, &why))
             }
         })
     }
 
     /// Comparison of several folders.
-    fn compared(&self, request: &Request) -> Answer {
-        let words = |why: &str| answer::page(Policy::Own, pages::words("Compare results", "", why));
+    fn compare(&self, request: &Request) -> Answer {
+        let message =
+            |why: &str| answer::page(Policy::Own, pages::message("Compare results", "", why));
         let mut folders = Vec::new();
-        for name in request.asked("with") {
-            let Some(Item::Results(path)) = self.shelf.find(name) else {
-                return words("results not found: the folder was removed");
+        for name in request.query("with") {
+            let Some(ResultsFolder::Runs(path)) = self.results.find(name) else {
+                return message("results not found: the folder was removed");
             };
             match Folder::open(&path) {
                 Ok(folder) => folders.push(folder),
-                Err(error) => return words(&error.to_string()),
+                Err(error) => return message(&error.to_string()),
             }
         }
         match folders.len() {
-            0 | 1 => return words("select two or more results to compare"),
-            count if count > COMPARED => {
-                return words(&format!(
-                    "{count} results are too many to compare: select up to {COMPARED}"
+            0 | 1 => return message("select two or more results to compare"),
+            count if count > MOST_COMPARED => {
+                return message(&format!(
+                    "{count} results are too many to compare: select up to {MOST_COMPARED}"
                 ));
             }
             _ => {}
         }
-        match glance::so_far(folders) {
+        match preview::compare_finished(folders) {
             Ok(comparison) => answer::page(Policy::Results, comparison.render()),
-            Err(why) => words(&why),
+            Err(why) => message(&why),
         }
     }
 
     /// Carries out an action. The answer has an `error` if it failed.
-    fn done(&self, request: &Request) -> Option<Answer> {
+    fn act(&self, request: &Request) -> Option<Answer> {
         let Ok(asked) = serde_json::from_slice::<Value>(&request.body) else {
             return Some(Answer::text("400 Bad Request", "the body is not valid JSON"));
         };
@@ -317,12 +318,14 @@ impl Site {
                 }
             }),
             "start/go" => {
-                let started = self.studies.start(text, self.shelf.home());
-                started.map(|folder| json!({ "name": self.shelf.name(&Item::Results(folder)) }))
+                let started = self.studies.start(text, self.results.new_studies());
+                started.map(
+                    |folder| json!({ "name": self.results.name(&ResultsFolder::Runs(folder)) }),
+                )
             }
             "plan/answer" => {
                 let emit = asked["emit"].as_str().filter(|emit| !emit.is_empty());
-                match network::answered(text, emit, WIDTH) {
+                match network::answered(text, emit, TEXT_COLUMNS) {
                     Ok(answer) => Ok(json!({ "answer": answer })),
                     Err(Error::Other(why)) => Err(why),
                     Err(Error::ClosedPipe) => return None,
@@ -330,7 +333,7 @@ impl Site {
             }
             path => {
                 let (name, action) = path.strip_prefix("results/")?.split_once('/')?;
-                let Item::Results(path) = self.shelf.find(name)? else {
+                let ResultsFolder::Runs(path) = self.results.find(name)? else {
                     return None;
                 };
                 let done = match action {

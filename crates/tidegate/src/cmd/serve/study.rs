@@ -24,41 +24,41 @@ use tidegate_report::folder::Folder;
 use tidegate_study::lock::is_locked;
 use tidegate_study::text::{count, quoted};
 
-use super::playground::{Places, Simulation};
-use super::shelf::plain;
+use super::playground::{Lanes, Simulation};
+use super::results::file_name;
 use crate::args::Serve;
 use crate::process;
 
 /// Time limit of checking a scenario.
-const CHECK: Duration = Duration::from_secs(20);
+const CHECK_TIME: Duration = Duration::from_secs(20);
 
 /// Time of a study to stop on request before it is killed.
-const GRACE: Duration = Duration::from_secs(20);
+const STOP_TIME: Duration = Duration::from_secs(20);
 
 /// Interval between checks of processes.
-const TICK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of kept lines of a study's messages.
-const LINES: usize = 30;
+const KEPT_LINES: usize = 30;
 
 /// Most bytes read from a process.
-const LONGEST: u64 = 8 << 20;
+const MOST_OUTPUT: u64 = 8 << 20;
 
 /// Studies of this server. Clones share them.
 #[derive(Clone)]
 pub(super) struct Studies {
-    bounds: Bounds,
+    limits: Limits,
     by_folder: Arc<Mutex<BTreeMap<PathBuf, Arc<Study>>>>,
     /// Held while a scenario is checked: one at a time.
     checking: Arc<Mutex<()>>,
-    simulating: Places,
+    simulating: Lanes,
     /// No further process may start.
     is_ending: Arc<AtomicBool>,
 }
 
 /// Limits of studies.
 #[derive(Clone)]
-struct Bounds {
+struct Limits {
     is_read_only: bool,
     runs: usize,
     time: Duration,
@@ -69,7 +69,7 @@ struct Bounds {
 /// A process that runs the missing runs of a folder.
 struct Study {
     process: Mutex<Child>,
-    said: Mutex<VecDeque<String>>,
+    messages: Mutex<VecDeque<String>>,
     state: Mutex<State>,
 }
 
@@ -78,35 +78,35 @@ enum State {
     /// Time and reason of the request to stop.
     Running {
         until: Instant,
-        stopped: Option<(Instant, Why)>,
+        stopped: Option<(Instant, StopReason)>,
     },
     Ended {
         status: Option<ExitStatus>,
-        stopped: Option<Why>,
+        stopped: Option<StopReason>,
     },
 }
 
 /// Source of a study's scenario.
-enum Text<'a> {
-    Of(&'a Path),
+enum Source<'a> {
+    File(&'a Path),
     /// Text for standard input, so that no file is written.
-    Given(String),
+    Input(String),
 }
 
 /// Why a study was stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Asked,
-    Late,
+enum StopReason {
+    Requested,
+    TimeLimit,
 }
 
 /// State of a process for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Shown {
+pub(super) struct ProcessState {
     /// Whether it was started here and is running.
     pub(super) is_running: bool,
     /// Its last message, or why it ended.
-    pub(super) said: String,
+    pub(super) message: String,
 }
 
 /// Reason of a refusal, for the page.
@@ -115,7 +115,7 @@ pub(super) type Refusal = String;
 impl Studies {
     pub(super) fn new(arguments: &Serve) -> Self {
         Self {
-            bounds: Bounds {
+            limits: Limits {
                 is_read_only: arguments.read_only,
                 runs: arguments.most_runs,
                 time: Duration::from_secs(60 * u64::from(arguments.most_minutes)),
@@ -124,26 +124,26 @@ impl Studies {
             },
             by_folder: Arc::default(),
             checking: Arc::default(),
-            simulating: Places::default(),
+            simulating: Lanes::default(),
             is_ending: Arc::default(),
         }
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        self.bounds.is_read_only
+        self.limits.is_read_only
     }
 
     /// Limits of studies in words.
-    pub(super) fn bounds(&self) -> String {
-        let minutes = self.bounds.time.as_secs() / 60;
+    pub(super) fn limits(&self) -> String {
+        let minutes = self.limits.time.as_secs() / 60;
         let memory = if process::CAN_LIMIT_MEMORY {
-            format!("{} GiB of memory, ", self.bounds.memory >> 30)
+            format!("{} GiB of memory, ", self.limits.memory >> 30)
         } else {
             String::new()
         };
         format!(
             "up to {}, {}, {memory}one study at a time",
-            count(self.bounds.runs, "run"),
+            count(self.limits.runs, "run"),
             count(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"),
         )
     }
@@ -154,31 +154,31 @@ impl Studies {
         let Ok(_alone) = self.checking.try_lock() else {
             return Err("another scenario is being checked: try again".to_owned());
         };
-        let words = ["check", "-", "--json"].map(OsString::from);
-        let mut child = self.begin(&words, Stdio::piped(), Stdio::piped())?;
-        let said = thread::scope(|scope| {
+        let arguments = ["check", "-", "--json"].map(OsString::from);
+        let mut child = self.start_process(&arguments, Stdio::piped(), Stdio::piped())?;
+        let output = thread::scope(|scope| {
             if let Some(mut input) = child.stdin.take() {
                 // A process that stops reading reports why.
                 scope.spawn(move || drop(input.write_all(text.as_bytes())));
             }
             let (output, errors) = (child.stdout.take(), child.stderr.take());
-            let output = scope.spawn(move || all(output));
-            let errors = scope.spawn(move || all(errors));
-            let limit = Instant::now() + CHECK;
+            let output = scope.spawn(move || read_all(output));
+            let errors = scope.spawn(move || read_all(errors));
+            let limit = Instant::now() + CHECK_TIME;
             while matches!(child.try_wait(), Ok(None))
                 && Instant::now() < limit
                 && !self.is_ending.load(Ordering::Relaxed)
             {
-                thread::sleep(TICK);
+                thread::sleep(POLL_INTERVAL);
             }
             // It may have ended.
             let _ = child.kill();
             let _ = child.wait();
-            [output, errors].map(|said| said.join().unwrap_or_default())
+            [output, errors].map(|text| text.join().unwrap_or_default())
         });
-        let checked: Option<Vec<Value>> = serde_json::from_str(&said[0]).ok();
+        let checked: Option<Vec<Value>> = serde_json::from_str(&output[0]).ok();
         let checked = checked.and_then(|all| all.into_iter().next());
-        checked.ok_or_else(|| match said[1].trim() {
+        checked.ok_or_else(|| match output[1].trim() {
             "" => "checking the scenario exceeded 20 seconds or the memory limit".to_owned(),
             why => why.to_owned(),
         })
@@ -189,28 +189,28 @@ impl Studies {
         let studies = self.clone();
         Simulation {
             request: request.to_vec(),
-            places: self.simulating.clone(),
-            begin: Box::new(move || {
-                studies.begin(&["simulate".into()], Stdio::piped(), Stdio::null())
+            lanes: self.simulating.clone(),
+            start: Box::new(move || {
+                studies.start_process(&["simulate".into()], Stdio::piped(), Stdio::null())
             }),
         }
     }
 
-    /// Starts a scenario in a new folder in `home`. Returns the folder.
-    pub(super) fn start(&self, text: &str, home: &Path) -> Result<PathBuf, Refusal> {
-        refuse_others(&self.lock())?;
+    /// Starts a scenario in a new folder in `parent`. Returns the folder.
+    pub(super) fn start(&self, text: &str, parent: &Path) -> Result<PathBuf, Refusal> {
+        refuse_if_running(&self.lock())?;
         let checked = self.check(text)?;
         if checked["ok"] != true {
             return Err(problems(&checked));
         }
-        self.refuse_many(&checked)?;
-        let name = plain(checked["name"].as_str().unwrap_or_default());
-        fs::create_dir_all(home).map_err(|error| unwritten(home, &error))?;
+        self.refuse_too_many(&checked)?;
+        let name = file_name(checked["name"].as_str().unwrap_or_default());
+        fs::create_dir_all(parent).map_err(|error| cannot_write(parent, &error))?;
         // No other study can start until this is done.
         let mut studies = self.lock();
-        refuse_others(&studies)?;
-        let (file, folder) = place(home, &name, text)?;
-        self.spawn(&mut studies, Text::Of(&file), &folder, false)?;
+        refuse_if_running(&studies)?;
+        let (file, folder) = create_file(parent, &name, text)?;
+        self.spawn(&mut studies, Source::File(&file), &folder, false)?;
         Ok(folder)
     }
 
@@ -231,7 +231,7 @@ impl Studies {
         if is_whole && folder.finished().len() == manifest.runs.len() {
             return Err("all runs are finished".to_owned());
         }
-        if manifest.runs.len() > self.bounds.runs {
+        if manifest.runs.len() > self.limits.runs {
             return Err(self.too_many(manifest.runs.len()));
         }
         let mut studies = self.lock();
@@ -239,19 +239,19 @@ impl Studies {
         if is_own || is_locked(path) {
             return Err("the study is already running".to_owned());
         }
-        refuse_others(&studies)?;
+        refuse_if_running(&studies)?;
         // The text that the study started with here, which its runs name; else the equivalent text
         // of the manifest.
         let mut begun = path.as_os_str().to_owned();
         begun.push(".toml");
         let begun = PathBuf::from(begun);
         let command = format!("tidegate run {}", quoted(&begun.display().to_string()));
-        let text = if manifest.command == command && begun.is_file() {
-            Text::Of(&begun)
+        let source = if manifest.command == command && begun.is_file() {
+            Source::File(&begun)
         } else {
-            Text::Given(manifest.scenario.clone())
+            Source::Input(manifest.scenario.clone())
         };
-        self.spawn(&mut studies, text, path, true)
+        self.spawn(&mut studies, source, path, true)
     }
 
     /// Asks a study that was started here to stop; finished runs are kept.
@@ -260,7 +260,7 @@ impl Studies {
         let study = self.lock().get(folder).cloned();
         match study {
             Some(study) if study.is_running() => {
-                study.ask_to_stop(Why::Asked);
+                study.stop(StopReason::Requested);
                 Ok(())
             }
             _ if is_locked(folder) => {
@@ -271,9 +271,9 @@ impl Studies {
     }
 
     /// State of the process that was started for a folder.
-    pub(super) fn shown(&self, folder: &Path) -> Shown {
+    pub(super) fn state(&self, folder: &Path) -> ProcessState {
         let study = self.lock().get(folder).cloned();
-        study.map_or_else(Shown::default, |study| study.shown(self.bounds.time))
+        study.map_or_else(ProcessState::default, |study| study.state(self.limits.time))
     }
 
     /// Stops everything and waits for it.
@@ -285,11 +285,11 @@ impl Studies {
         };
         drop(lock(&self.checking));
         for study in all.iter().filter(|study| study.is_running()) {
-            study.ask_to_stop(Why::Asked);
+            study.stop(StopReason::Requested);
         }
-        let limit = Instant::now() + GRACE;
+        let limit = Instant::now() + STOP_TIME;
         while all.iter().any(|study| study.is_running()) && Instant::now() < limit {
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
         for study in all.iter().filter(|study| study.is_running()) {
             // Its time to stop is over.
@@ -302,17 +302,17 @@ impl Studies {
     }
 
     fn refuse_read_only(&self) -> Result<(), Refusal> {
-        if self.bounds.is_read_only {
+        if self.limits.is_read_only {
             return Err("started with --read-only: studies cannot be started, stopped or resumed"
                 .to_owned());
         }
         Ok(())
     }
 
-    fn refuse_many(&self, checked: &Value) -> Result<(), Refusal> {
+    fn refuse_too_many(&self, checked: &Value) -> Result<(), Refusal> {
         let runs = checked["runs"].as_u64().unwrap_or(u64::MAX);
         match usize::try_from(runs) {
-            Ok(runs) if runs <= self.bounds.runs => Ok(()),
+            Ok(runs) if runs <= self.limits.runs => Ok(()),
             _ => Err(self.too_many(usize::try_from(runs).unwrap_or(usize::MAX))),
         }
     }
@@ -322,54 +322,59 @@ impl Studies {
             "{} are more than the limit of {}\nhint: raise it with `tidegate serve --most-runs`, or use \
              `tidegate run`, which has no limit",
             count(runs, "run"),
-            self.bounds.runs
+            self.limits.runs
         )
     }
 
     /// Starts this program with limits.
-    fn begin(&self, words: &[OsString], input: Stdio, errors: Stdio) -> Result<Child, Refusal> {
+    fn start_process(
+        &self,
+        arguments: &[OsString],
+        input: Stdio,
+        errors: Stdio,
+    ) -> Result<Child, Refusal> {
         let cannot = |error: io::Error| format!("cannot start tidegate: {error}");
         if self.is_ending.load(Ordering::Relaxed) {
             return Err("the server is shutting down".to_owned());
         }
         let mut command = process::this_program().map_err(cannot)?;
-        command.args(words).stdin(input).stdout(Stdio::piped()).stderr(errors);
+        command.args(arguments).stdin(input).stdout(Stdio::piped()).stderr(errors);
         // The server passes one Ctrl-C on; a second one would kill the process.
         let child = process::in_own_group(&mut command).spawn().map_err(cannot)?;
-        process::limit_memory(&child, self.bounds.memory);
+        process::limit_memory(&child, self.limits.memory);
         Ok(child)
     }
 
     fn spawn(
         &self,
         studies: &mut BTreeMap<PathBuf, Arc<Study>>,
-        text: Text<'_>,
+        source: Source<'_>,
         folder: &Path,
         resume: bool,
     ) -> Result<(), Refusal> {
-        let (file, input) = match &text {
-            Text::Of(file) => (file.as_os_str(), Stdio::null()),
-            Text::Given(_) => (OsStr::new("-"), Stdio::piped()),
+        let (file, input) = match &source {
+            Source::File(file) => (file.as_os_str(), Stdio::null()),
+            Source::Input(_) => (OsStr::new("-"), Stdio::piped()),
         };
-        let mut words: Vec<OsString> =
+        let mut arguments: Vec<OsString> =
             vec!["run".into(), file.into(), "--out".into(), folder.into()];
         if resume {
-            words.push("--resume".into());
+            arguments.push("--resume".into());
         }
-        if let Some(jobs) = self.bounds.jobs {
-            words.extend(["--jobs".into(), jobs.to_string().into()]);
+        if let Some(jobs) = self.limits.jobs {
+            arguments.extend(["--jobs".into(), jobs.to_string().into()]);
         }
-        let mut child = self.begin(&words, input, Stdio::piped())?;
-        if let (Some(mut input), Text::Given(text)) = (child.stdin.take(), text) {
+        let mut child = self.start_process(&arguments, input, Stdio::piped())?;
+        if let (Some(mut input), Source::Input(text)) = (child.stdin.take(), source) {
             // A process that stops reading reports why.
             thread::spawn(move || drop(input.write_all(text.as_bytes())));
         }
         let (output, errors) = (child.stdout.take(), child.stderr.take());
         let study = Arc::new(Study {
             process: Mutex::new(child),
-            said: Mutex::default(),
+            messages: Mutex::default(),
             state: Mutex::new(State::Running {
-                until: Instant::now() + self.bounds.time,
+                until: Instant::now() + self.limits.time,
                 stopped: None,
             }),
         });
@@ -393,11 +398,11 @@ impl Study {
     /// Keeps its last messages.
     fn listen(&self, errors: Option<impl Read>) {
         let Some(errors) = errors else { return };
-        for line in BufReader::new(errors.take(LONGEST)).lines().map_while(Result::ok) {
-            let mut said = lock(&self.said);
-            said.push_back(line);
-            if said.len() > LINES {
-                said.pop_front();
+        for line in BufReader::new(errors.take(MOST_OUTPUT)).lines().map_while(Result::ok) {
+            let mut messages = lock(&self.messages);
+            messages.push_back(line);
+            if messages.len() > KEPT_LINES {
+                messages.pop_front();
             }
         }
     }
@@ -418,16 +423,16 @@ impl Study {
             let now = Instant::now();
             let state = *lock(&self.state);
             match state {
-                State::Running { stopped: Some((since, _)), .. } if now > since + GRACE => {
+                State::Running { stopped: Some((since, _)), .. } if now > since + STOP_TIME => {
                     // It may have ended.
                     let _ = lock(&self.process).kill();
                 }
                 State::Running { stopped: None, until } if now > until => {
-                    self.ask_to_stop(Why::Late);
+                    self.stop(StopReason::TimeLimit);
                 }
                 _ => {}
             }
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -436,7 +441,7 @@ impl Study {
     }
 
     /// Interrupts it like Ctrl-C, once.
-    fn ask_to_stop(&self, why: Why) {
+    fn stop(&self, why: StopReason) {
         if let State::Running { stopped, .. } = &mut *lock(&self.state)
             && stopped.is_none()
         {
@@ -445,25 +450,25 @@ impl Study {
         }
     }
 
-    fn shown(&self, time: Duration) -> Shown {
+    fn state(&self, time: Duration) -> ProcessState {
         let state = *lock(&self.state);
-        let last = lock(&self.said).back().cloned().unwrap_or_default();
+        let last = lock(&self.messages).back().cloned().unwrap_or_default();
         // All last messages explain a failure.
         let all = || {
-            let said = lock(&self.said);
-            let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+            let messages = lock(&self.messages);
+            let lines: Vec<&str> = messages.iter().map(String::as_str).collect();
             lines.join("\n")
         };
         let minutes = time.as_secs() / 60;
-        let said = match state {
+        let message = match state {
             State::Running { stopped: Some(_), .. } => {
                 "stopping; finished runs are kept".to_owned()
             }
             State::Running { .. } => last,
-            State::Ended { stopped: Some(Why::Asked), .. } => {
+            State::Ended { stopped: Some(StopReason::Requested), .. } => {
                 "stopped; finished runs are kept".to_owned()
             }
-            State::Ended { stopped: Some(Why::Late), .. } => {
+            State::Ended { stopped: Some(StopReason::TimeLimit), .. } => {
                 format!("stopped at the limit of {minutes} minutes; finished runs are kept")
             }
             State::Ended { status: Some(status), .. } if status.success() => String::new(),
@@ -472,12 +477,15 @@ impl Study {
             }
             State::Ended { .. } => all(),
         };
-        Shown { is_running: matches!(state, State::Running { .. }), said: said.trim().to_owned() }
+        ProcessState {
+            is_running: matches!(state, State::Running { .. }),
+            message: message.trim().to_owned(),
+        }
     }
 }
 
 /// Refuses if another study is running.
-fn refuse_others(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal> {
+fn refuse_if_running(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal> {
     match studies.iter().find(|(_, study)| study.is_running()) {
         Some((folder, _)) => {
             Err(format!("{} is already running: wait for it, or stop it", folder.display()))
@@ -487,14 +495,14 @@ fn refuse_others(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal>
 }
 
 /// Writes a text to a file whose name is free, like the name of the folder beside it.
-fn place(home: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refusal> {
+fn create_file(parent: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refusal> {
     for number in 1.. {
         let name = match number {
             1 => name.to_owned(),
             number => format!("{name}-{number}"),
         };
-        let folder = home.join(&name);
-        let file = home.join(format!("{name}.toml"));
+        let folder = parent.join(&name);
+        let file = parent.join(format!("{name}.toml"));
         if folder.exists() {
             continue;
         }
@@ -502,7 +510,7 @@ fn place(home: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refu
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => {
                 let written = created.and_then(|mut created| created.write_all(text.as_bytes()));
-                written.map_err(|error| unwritten(&file, &error))?;
+                written.map_err(|error| cannot_write(&file, &error))?;
                 return Ok((file, folder));
             }
         }
@@ -510,7 +518,7 @@ fn place(home: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refu
     unreachable!("there are more numbers than files")
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Refusal {
+fn cannot_write(path: &Path, error: &io::Error) -> Refusal {
     format!("cannot write {}: {error}", path.display())
 }
 
@@ -537,11 +545,11 @@ pub(super) fn outline(checked: &Value) -> Value {
     json!({ "title": checked["title"], "runs": checked["runs"], "name": checked["name"] })
 }
 
-fn all(stream: Option<impl Read>) -> String {
+fn read_all(stream: Option<impl Read>) -> String {
     let mut text = String::new();
     if let Some(stream) = stream {
         // Output that is not text is ignored.
-        drop(stream.take(LONGEST).read_to_string(&mut text));
+        drop(stream.take(MOST_OUTPUT).read_to_string(&mut text));
     }
     text
 }

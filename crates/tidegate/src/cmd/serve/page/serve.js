@@ -1,4 +1,5 @@
-// Pages of `tidegate serve`: filter of results, progress of a folder, forms for scenarios and networks.
+// Pages of `tidegate serve`: filter of results, progress of a folder, forms for scenarios and
+// networks.
 
 const element = id => document.getElementById(id);
 
@@ -51,10 +52,10 @@ function followResults() {
   async function refresh(finished) {
     if (shown.busy || finished === shown.finished) return;
     shown.busy = true;
-    const html = await text('glance').catch(() => '');
+    const html = await text('preview').catch(() => '');
     if (html) {
       const parsed = new DOMParser().parseFromString(html, 'text/html');
-      element('glance').replaceChildren(...parsed.body.childNodes);
+      element('preview').replaceChildren(...parsed.body.childNodes);
     }
     shown.finished = finished;
     // At most one update per second.
@@ -62,7 +63,7 @@ function followResults() {
   }
 
   function show(progress) {
-    const { planned, finished, failed, is_written, is_whole, is_running, said, problem } = progress;
+    const { planned, finished, failed, is_written, is_whole, is_running, message, problem } = progress;
     // The page was rendered before the folder had a manifest, so it lacks the title.
     if (planned && element('progress').dataset.planned === '0') location.reload();
     element('bar').max = Math.max(planned, 1);
@@ -71,8 +72,8 @@ function followResults() {
     const how = is_running ? ', running' : is_written ? ', running elsewhere' : '';
     const state = problem ?? (planned ? `${finished} of ${planned} ${plural} finished${how}` : 'starting');
     if (element('state').textContent !== state) element('state').textContent = state;
-    element('said').textContent = said;
-    element('said').hidden = !said;
+    element('message').textContent = message;
+    element('message').hidden = !message;
     element('failed').replaceChildren(...failed.map(([run, why]) => {
       const item = document.createElement('li');
       item.textContent = `${run} failed: ${why}`;

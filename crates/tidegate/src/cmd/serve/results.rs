@@ -11,26 +11,26 @@ use tidegate_reproduce::library;
 use crate::output::Error;
 use crate::{place, reproduction};
 
-/// A folder of the server.
+/// A folder that the server shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Item {
-    /// A results folder.
-    Results(PathBuf),
+pub(super) enum ResultsFolder {
+    /// Runs of a study.
+    Runs(PathBuf),
     /// Reproduced figures.
     Reproduction(PathBuf),
 }
 
-impl Item {
+impl ResultsFolder {
     pub(super) fn path(&self) -> &Path {
         match self {
-            Self::Results(path) | Self::Reproduction(path) => path,
+            Self::Runs(path) | Self::Reproduction(path) => path,
         }
     }
 
     /// Kind of a folder, if it has results.
     fn at(path: &Path) -> Option<Self> {
         if path.join("manifest.json").is_file() {
-            Some(Self::Results(path.to_owned()))
+            Some(Self::Runs(path.to_owned()))
         } else if reproduction::is_begun(path) {
             Some(Self::Reproduction(path.to_owned()))
         } else {
@@ -39,56 +39,57 @@ impl Item {
     }
 }
 
-pub(super) struct Shelf {
+/// Results folders by name.
+pub(super) struct ResultsList {
     roots: Vec<PathBuf>,
     /// Folder for new studies, and whether it is listed besides the named folders.
-    home: PathBuf,
-    is_home_shown: bool,
+    new_studies: PathBuf,
+    lists_new_studies: bool,
     /// Names never change while the server runs.
-    named: Mutex<BTreeMap<String, Item>>,
+    named: Mutex<BTreeMap<String, ResultsFolder>>,
 }
 
-impl Shelf {
+impl ResultsList {
     /// The named folders, or the default folder of runs.
-    pub(super) fn new(named: &[PathBuf], is_home_shown: bool) -> Result<Self, Error> {
-        let usual = PathBuf::from(place::HOME);
+    pub(super) fn new(named: &[PathBuf], lists_new_studies: bool) -> Result<Self, Error> {
+        let default = PathBuf::from(place::HOME);
         for path in named {
             let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-            if !is_empty && Item::at(path).is_none() && items(path).is_empty() {
+            if !is_empty && ResultsFolder::at(path).is_none() && folders_in(path).is_empty() {
                 return Err(Folder::open(path).map_or_else(Error::new, |_| {
                     Error::new(format!("no results in {}", path.display()))
                 }));
             }
         }
-        let home = named.iter().find(|path| Item::at(path).is_none());
+        let new_studies = named.iter().find(|path| ResultsFolder::at(path).is_none());
         Ok(Self {
-            home: home.unwrap_or(&usual).clone(),
-            is_home_shown,
-            roots: if named.is_empty() { vec![usual] } else { named.to_vec() },
+            new_studies: new_studies.unwrap_or(&default).clone(),
+            lists_new_studies,
+            roots: if named.is_empty() { vec![default] } else { named.to_vec() },
             named: Mutex::default(),
         })
     }
 
-    pub(super) fn home(&self) -> &Path {
-        &self.home
+    pub(super) fn new_studies(&self) -> &Path {
+        &self.new_studies
     }
 
     /// All results that exist now, by name.
-    pub(super) fn all(&self) -> Vec<(String, Item)> {
-        let mut all: Vec<(String, Item)> = Vec::new();
+    pub(super) fn all(&self) -> Vec<(String, ResultsFolder)> {
+        let mut all: Vec<(String, ResultsFolder)> = Vec::new();
         let mut roots: Vec<&PathBuf> = self.roots.iter().collect();
-        if self.is_home_shown && !self.roots.contains(&self.home) {
-            roots.push(&self.home);
+        if self.lists_new_studies && !self.roots.contains(&self.new_studies) {
+            roots.push(&self.new_studies);
         }
         for root in roots {
-            let found = match Item::at(root) {
-                Some(item) => vec![item],
-                None => items(root),
+            let found = match ResultsFolder::at(root) {
+                Some(folder) => vec![folder],
+                None => folders_in(root),
             };
-            for item in found {
-                let name = self.name(&item);
+            for folder in found {
+                let name = self.name(&folder);
                 if !all.iter().any(|(other, _)| *other == name) {
-                    all.push((name, item));
+                    all.push((name, folder));
                 }
             }
         }
@@ -96,15 +97,15 @@ impl Shelf {
     }
 
     /// Name of some results, which may be new.
-    pub(super) fn name(&self, item: &Item) -> String {
+    pub(super) fn name(&self, folder: &ResultsFolder) -> String {
         let mut named = self.named.lock().expect("no thread panics while holding it");
-        if let Some((name, _)) = named.iter().find(|(_, other)| *other == item) {
+        if let Some((name, _)) = named.iter().find(|(_, other)| *other == folder) {
             return name.clone();
         }
-        let own = std::path::absolute(item.path());
-        let own = own.unwrap_or_else(|_| item.path().to_owned());
+        let own = std::path::absolute(folder.path());
+        let own = own.unwrap_or_else(|_| folder.path().to_owned());
         let base = own.file_name().unwrap_or_default().to_string_lossy();
-        let base = plain(&base);
+        let base = file_name(&base);
         let mut name = base.clone();
         for number in 2.. {
             if !named.contains_key(&name) {
@@ -112,12 +113,12 @@ impl Shelf {
             }
             name = format!("{base}-{number}");
         }
-        named.insert(name.clone(), item.clone());
+        named.insert(name.clone(), folder.clone());
         name
     }
 
     /// Results of a name.
-    pub(super) fn find(&self, name: &str) -> Option<Item> {
+    pub(super) fn find(&self, name: &str) -> Option<ResultsFolder> {
         let known = || {
             let named = self.named.lock().expect("no thread panics while holding it");
             named.get(name).cloned()
@@ -131,16 +132,16 @@ impl Shelf {
 }
 
 /// Results in a folder. Targets of links are not in it.
-fn items(folder: &Path) -> Vec<Item> {
+fn folders_in(folder: &Path) -> Vec<ResultsFolder> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     let mut paths: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
     paths.sort();
-    paths.iter().filter_map(|path| Item::at(path)).collect()
+    paths.iter().filter_map(|path| ResultsFolder::at(path)).collect()
 }
 
 /// Converts a text to a name for files and addresses.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn file_name(text: &str) -> String {
     let letter = |letter: char| match letter {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
         _ => '-',
@@ -163,7 +164,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Whether a path is the page of a figure in the folder of a reproduction.
-pub(super) fn is_page_of_figure(path: &str) -> bool {
+pub(super) fn is_figure_page(path: &str) -> bool {
     path.strip_suffix("/report.html").is_some_and(|figure| library::ids().contains(&figure))
 }
 
@@ -182,8 +183,8 @@ mod tests {
             ("", "results"),
             ("ü", "results"),
         ] {
-            assert_eq!(plain(text), expected);
+            assert_eq!(file_name(text), expected);
         }
-        assert_eq!(plain(&"x".repeat(300)).len(), 80);
+        assert_eq!(file_name(&"x".repeat(300)).len(), 80);
     }
 }

@@ -10,33 +10,33 @@ use tidegate_report::plot::{self, Theme};
 use tidegate_study::Comparison;
 
 /// Most runs for which pages are rendered anew with each finished run.
-pub(super) const RUNS: usize = 2_000;
+pub(super) const MOST_RUNS: usize = 2_000;
 
 /// Previews by folder.
 #[derive(Default)]
-pub(super) struct Glances(Mutex<BTreeMap<PathBuf, Slot>>);
+pub(super) struct Previews(Mutex<BTreeMap<PathBuf, Slot>>);
 
 /// Preview of a folder. Readers wait while another one renders it.
-type Slot = Arc<Mutex<Option<Arc<Glance>>>>;
+type Slot = Arc<Mutex<Option<Arc<Preview>>>>;
 
-pub(super) struct Glance {
-    /// Finished runs in it.
-    of: Vec<String>,
+pub(super) struct Preview {
+    /// Ids of the finished runs in it.
+    finished: Vec<String>,
     pub(super) table: String,
     /// Chart in light and dark, if there is one.
     pub(super) chart: Option<[String; 2]>,
 }
 
-impl Glance {
+impl Preview {
     /// Number of runs in it.
     pub(super) fn runs(&self) -> usize {
-        self.of.len()
+        self.finished.len()
     }
 }
 
-impl Glances {
+impl Previews {
     /// Preview of a folder now, or why there is none.
-    pub(super) fn of(&self, path: &Path) -> Result<Arc<Glance>, String> {
+    pub(super) fn get(&self, path: &Path) -> Result<Arc<Preview>, String> {
         let slot = {
             let mut slots = self.0.lock().expect("no thread panics while holding it");
             Arc::clone(slots.entry(path.to_owned()).or_default())
@@ -44,32 +44,32 @@ impl Glances {
         // Damaged results may have caused a panic.
         let mut slot = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let folder = Folder::open(path).map_err(|error| error.to_string())?;
-        let of = folder.finished();
-        if let Some(glance) = slot.as_ref().filter(|glance| glance.of == of) {
-            return Ok(Arc::clone(glance));
+        let finished = folder.finished();
+        if let Some(preview) = slot.as_ref().filter(|preview| preview.finished == finished) {
+            return Ok(Arc::clone(preview));
         }
-        let comparison = so_far(vec![folder])?;
+        let comparison = compare_finished(vec![folder])?;
         let chart = comparison.chart();
-        let glance = Arc::new(Glance {
-            of,
+        let preview = Arc::new(Preview {
+            finished,
             table: page::table(&comparison.summary),
             chart: chart
                 .map(|chart| [Theme::Light, Theme::Dark].map(|theme| plot::svg(&chart, theme))),
         });
-        *slot = Some(Arc::clone(&glance));
-        Ok(glance)
+        *slot = Some(Arc::clone(&preview));
+        Ok(preview)
     }
 }
 
-/// Comparison of the finished runs of some folders.
-pub(super) fn so_far(folders: Vec<Folder>) -> Result<Comparison, String> {
+/// Compares the finished runs of some folders.
+pub(super) fn compare_finished(folders: Vec<Folder>) -> Result<Comparison, String> {
     let finished: usize = folders.iter().map(|folder| folder.finished().len()).sum();
     let planned = folders.iter().map(|folder| folder.manifest().runs.len());
     match finished {
         0 => {
             return Err(format!("none of {} runs is finished yet", planned.sum::<usize>()));
         }
-        finished if finished > RUNS => {
+        finished if finished > MOST_RUNS => {
             return Err(format!(
                 "{finished} runs are too many for a live page: write their report with `tidegate report`"
             ));
