@@ -88,7 +88,7 @@ pub fn missing(needs: &[Need]) -> Option<String> {
 
 impl Browser {
     /// Starts a browser with its files in a folder of its own, which is emptied.
-    pub fn begun(folder: &Path) -> Self {
+    pub fn start(folder: &Path) -> Self {
         let folder = folder.to_owned();
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();

@@ -14,7 +14,7 @@ use crate::{Error, Shard};
 
 /// Costs that runs had in a results folder, in packet-hops: the same on every machine.
 #[derive(Default)]
-struct Learnt(BTreeMap<String, f64>);
+struct MeasuredCosts(BTreeMap<String, f64>);
 
 /// Fields of a log line that matter here.
 #[derive(Deserialize)]
@@ -53,14 +53,14 @@ pub fn seconds(plans: &[Plan<'_>], learn: Option<&Path>) -> Result<Vec<f64>, Err
 fn all_costs(plans: &[Plan<'_>], learn: Option<&Path>) -> Result<Vec<f64>, Error> {
     let mut costs = Vec::new();
     for (place, plan) in plans {
-        let learnt = learn.map(|folder| Learnt::read(&folder.join(place)));
+        let learnt = learn.map(|folder| MeasuredCosts::read(&folder.join(place)));
         costs.extend(self::costs(plan, &learnt.transpose()?.unwrap_or_default()));
     }
     Ok(costs)
 }
 
 /// Cost of each run: as logged, or in proportion to its estimate.
-fn costs(plan: &[Experiment], learnt: &Learnt) -> Vec<f64> {
+fn costs(plan: &[Experiment], learnt: &MeasuredCosts) -> Vec<f64> {
     let known = plan.iter().filter_map(|run| Some((run.outline.seconds(), learnt.0.get(&run.id)?)));
     let (seconds, hops) = known.fold((0.0, 0.0), |(s, h), (seconds, hops)| (s + seconds, h + hops));
     let speed = if seconds > 0.0 { hops / seconds } else { SPEED };
@@ -71,7 +71,7 @@ fn costs(plan: &[Experiment], learnt: &Learnt) -> Vec<f64> {
     plan.iter().map(cost).collect()
 }
 
-impl Learnt {
+impl MeasuredCosts {
     fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(LOG);
         let text = match reading::text(&path, reading::MADE) {

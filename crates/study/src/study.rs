@@ -286,7 +286,7 @@ pub struct OpenStudy {
 
 /// Outcome of a study's runs.
 #[derive(Debug)]
-pub struct Ran {
+pub struct StudyOutcome {
     /// Number of finished runs in the folder.
     pub finished: usize,
     /// Runs that failed, with the reason.
@@ -345,7 +345,7 @@ impl OpenStudy {
         options: &Options<'_>,
         progress: &dyn Progress,
         run: &dyn Fn(&Sweep<'_>) -> Done,
-    ) -> Result<Ran, Error> {
+    ) -> Result<StudyOutcome, Error> {
         let Done { failures, is_interrupted } =
             self.sweep(self.study.runs(), options, progress, run);
         let is_fatal = |failure: &Failure| {
@@ -358,7 +358,7 @@ impl OpenStudy {
             }
             failed.push((id, failure));
         }
-        Ok(Ran {
+        Ok(StudyOutcome {
             finished: self.folder.finished().len(),
             failures: failed,
             is_interrupted: is_interrupted && self.lacking() > 0,

@@ -44,13 +44,13 @@ const SECOND: Span = Span::from_secs(1);
 /// Shapes a wire for this time, or until `stop` is set. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
 pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
     let row = Row::new()?;
-    let mut book = Book::default();
+    let mut recorder = RateRecorder::default();
     let load = || row.send(OVERLOAD, span, stop);
-    let watched = row.watched(SHAPED, Wait::Spin, load, |live| book.look(live))?;
+    let watched = row.watched(SHAPED, Wait::Spin, load, |live| recorder.sample(live))?;
     let (forwarded, mut counters, _) = watched;
     Ok(Steady {
         configured_bits_per_second: SHAPED.as_bps(),
-        seconds: book.seconds.split_off(1.min(book.seconds.len())),
+        seconds: recorder.seconds.split_off(1.min(recorder.seconds.len())),
         port: counters.ports.swap_remove(1),
         forwarded,
     })
@@ -58,36 +58,36 @@ pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
 
 /// Observes a switch every second.
 #[derive(Default)]
-struct Book {
-    last: Option<Look>,
+struct RateRecorder {
+    last: Option<Snapshot>,
     seconds: Vec<Second>,
 }
 
 /// The wire and the machine at one moment.
 #[derive(Clone, Copy)]
-struct Look {
+struct Snapshot {
     /// Time since the switch was opened.
     at: Span,
     pace: Pace,
     time: ProcessorTime,
 }
 
-impl Book {
-    fn look(&mut self, live: &mut Live) {
+impl RateRecorder {
+    fn sample(&mut self, live: &mut Live) {
         let at = live.uptime();
         if self.last.is_some_and(|last| at - last.at < SECOND) {
             return;
         }
         let pace = live.take_paces().nth(1).unwrap_or_default();
         let time = ProcessorTime::now();
-        let now = Look { at, pace, time };
+        let now = Snapshot { at, pace, time };
         if let Some(last) = self.last.replace(now) {
             self.seconds.push(between(&last, &now));
         }
     }
 }
 
-fn between(last: &Look, now: &Look) -> Second {
+fn between(last: &Snapshot, now: &Snapshot) -> Second {
     let frames = u128::from(now.pace.sent - last.pace.sent);
     let ns = u128::from((now.at - last.at).as_ns().max(1));
     let bits = frames * u128::from(WIRE_BITS) * 1_000_000_000 / ns;
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_second_is_the_difference_of_two_samples() {
-        let look = |ms, sent, lost, p99_ns| Look {
+        let look = |ms, sent, lost, p99_ns| Snapshot {
             at: Span::from_ms(ms),
             pace: Pace {
                 sent,

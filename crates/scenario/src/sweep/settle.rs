@@ -7,12 +7,12 @@ use crate::text::problem::Problem;
 
 /// Relation between an override and a value of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Meeting {
+enum Overlap {
     /// The override sets everything that the value sets.
     Covered,
     /// The value overwrites part of the override.
-    Undone,
-    Apart,
+    Partial,
+    None,
 }
 
 /// Removes the axes that overrides replace, and reports them. Refuses an override that every value
@@ -25,14 +25,14 @@ pub(crate) fn settle(
     let mut notes = Vec::new();
     let mut kept = Vec::new();
     for axis in axes {
-        let meetings = |path: &Vec<Step>| {
+        let overlaps = |path: &Vec<Step>| {
             let choices = axis.choices.iter();
-            let meetings = choices.map(|choice| meeting(path, choice, table));
-            meetings.collect::<Vec<Meeting>>()
+            let overlaps = choices.map(|choice| overlap(path, choice, table));
+            overlaps.collect::<Vec<Overlap>>()
         };
         let covers = |path: &&Vec<Step>| {
-            let mut meetings = meetings(path).into_iter();
-            meetings.all(|meeting| meeting == Meeting::Covered)
+            let mut overlaps = overlaps(path).into_iter();
+            overlaps.all(|overlap| overlap == Overlap::Covered)
         };
         // A replaced sweep undoes nothing.
         if let Some(path) = overrides.iter().find(covers) {
@@ -45,9 +45,9 @@ pub(crate) fn settle(
         }
         for path in overrides {
             let key = words(path);
-            let meetings = meetings(path);
-            let undone: Vec<&str> = (axis.choices.iter().zip(&meetings))
-                .filter(|(_, meeting)| **meeting != Meeting::Apart)
+            let overlaps = overlaps(path);
+            let undone: Vec<&str> = (axis.choices.iter().zip(&overlaps))
+                .filter(|(_, overlap)| **overlap != Overlap::None)
                 .map(|(choice, _)| choice.label.as_str())
                 .collect();
             if undone.len() == axis.choices.len() {
@@ -86,18 +86,18 @@ fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
     }
 }
 
-fn meeting(path: &[Step], choice: &Choice, table: &Table) -> Meeting {
+fn overlap(path: &[Step], choice: &Choice, table: &Table) -> Overlap {
     let begins = |long: &[Step], short: &[Step]| undo::names(long).starts_with(&undo::names(short));
     let sets = || choice.sets.iter().map(|(set, node)| (set.as_slice(), node));
     let undoes = |(set, node): (&[Step], &Node)| {
         begins(set, path) || begins(path, set) || undo::undoes(set, node, path, table)
     };
     if sets().all(|(set, _)| begins(set, path)) {
-        Meeting::Covered
+        Overlap::Covered
     } else if sets().any(undoes) {
-        Meeting::Undone
+        Overlap::Partial
     } else {
-        Meeting::Apart
+        Overlap::None
     }
 }
 

@@ -9,7 +9,7 @@ use tidegate_report::plot::{self, Chart, Colour};
 use tidegate_results::{RecordedFlow, Summary};
 
 use self::labels::shortened;
-use self::table::{Look, Tables};
+use self::table::{TableLayout, Tables};
 use crate::Comparison;
 use crate::text::{count, folded};
 
@@ -68,7 +68,7 @@ impl Paint {
 
 /// The tables and a plot of a comparison, for a terminal of so many columns.
 pub fn show(comparison: &Comparison<impl RecordedFlow>, paint: Paint, width: usize) -> String {
-    let tables = table::tables(&comparison.summary, Look { paint, width });
+    let tables = table::tables(&comparison.summary, TableLayout { paint, width });
     let mut text = String::new();
     for line in folded(&comparison.title, width) {
         _ = writeln!(text, "{}", paint.bold(&line));

@@ -10,7 +10,7 @@ use tidegate_units::{Ecn, PktId, PortId, QueueId, Rate, Time};
 
 use super::Op;
 use super::model::{Held, Model};
-use super::witness::{Ledger, Saw, Witness};
+use super::recording::{Ledger, MarkerCall, RecordingMarker};
 
 /// Way of driving a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub fn check<M: Marker, S: Scheduler, B: Buffer>(
         PortConfig { id: PORT, rate: RATE, non_ect: setup.non_ect, ..PortConfig::default() };
     let queues = scheduler.queues();
     let mut run = Run {
-        port: Port::new(&config, Witness::new(marker), scheduler),
+        port: Port::new(&config, RecordingMarker::new(marker), scheduler),
         buffer: Ledger::new(buffer),
         model: Model::new(queues),
         setup,
@@ -115,7 +115,7 @@ pub fn check<M: Marker, S: Scheduler, B: Buffer>(
 }
 
 struct Run<M, S, B> {
-    port: Port<Witness<M>, S>,
+    port: Port<RecordingMarker<M>, S>,
     buffer: Ledger<B>,
     model: Model,
     setup: Setup,
@@ -156,10 +156,10 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         self.next_id += 1;
         let pools = self.pools();
         let result = self.port.enqueue(id, pkt, queue, self.now, &mut self.buffer);
-        let saw = self.port.marker_mut().take();
-        let verdict = match saw[..] {
+        let calls = self.port.marker_mut().take();
+        let verdict = match calls[..] {
             [] => None,
-            [Saw::Enqueue(cx, verdict), ref rest @ ..] => {
+            [MarkerCall::Enqueue(cx, verdict), ref rest @ ..] => {
                 let is_fresh = cx.pkt == pkt && cx.now == self.now && self.model.is_seen_in(&cx);
                 ensure!(is_fresh, "at enqueue the scheme saw {cx:?}");
                 let pool = pools.get(cx.queue.index());
@@ -169,18 +169,18 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
                 );
                 let is_notified = match rest {
                     [] => true,
-                    [Saw::Queued(seen)] => *seen == cx,
+                    [MarkerCall::Queued(seen)] => *seen == cx,
                     _ => false,
                 };
                 ensure!(is_notified, "after {cx:?} the scheme saw {rest:?}");
                 Some(verdict)
             }
-            _ => return Err(format!("at enqueue the scheme was called for {saw:?}")),
+            _ => return Err(format!("at enqueue the scheme was called for {calls:?}")),
         };
         match result {
             Ok(accepted) => {
                 let verdict = verdict.ok_or("a packet was stored that the scheme never saw")?;
-                ensure!(saw.len() == 2, "the scheme was not notified that a packet was stored");
+                ensure!(calls.len() == 2, "the scheme was not notified that a packet was stored");
                 let ecn = self.settle(accepted.queue, pkt.ecn, verdict)?;
                 let ecn = ecn.ok_or("a packet was stored that should have been dropped")?;
                 ensure!(accepted.ecn == ecn, "expected {ecn:?}, got {accepted:?}");
@@ -189,7 +189,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
                 self.model.store(accepted.queue, Held { id, pkt, arrival });
             }
             Err(reason) => {
-                ensure!(saw.len() < 2, "the scheme was notified that a lost packet was stored");
+                ensure!(calls.len() < 2, "the scheme was notified that a lost packet was stored");
                 self.lose(queue, pkt, verdict, reason)?;
             }
         }
@@ -290,9 +290,9 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         let waited = at - held.arrival;
         ensure!(sojourn == waited, "waited for {waited}, got {departure:?}");
 
-        let saw = self.port.marker_mut().take();
-        let [Saw::Dequeue(cx, shown, verdict)] = saw[..] else {
-            return Err(format!("at dequeue the scheme was called for {saw:?}"));
+        let calls = self.port.marker_mut().take();
+        let [MarkerCall::Dequeue(cx, shown, verdict)] = calls[..] else {
+            return Err(format!("at dequeue the scheme was called for {calls:?}"));
         };
         let is_fresh = cx.queue == queue && cx.now == at && shown == sojourn;
         ensure!(is_fresh && self.model.is_seen_in(&cx), "at dequeue the scheme saw {cx:?}");

@@ -7,7 +7,7 @@
 mod check;
 mod decode;
 mod model;
-mod witness;
+mod recording;
 
 pub use check::{Drive, Order, Setup, Violation, check};
 pub use decode::decode;
@@ -39,12 +39,12 @@ mod tests {
     use super::*;
 
     /// A buffer that admits everything and misreports by the configured amounts.
-    struct Liar {
+    struct FalseBuffer {
         extra: u32,
         pool: u32,
     }
 
-    impl Buffer for Liar {
+    impl Buffer for FalseBuffer {
         fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
             Ok(Charge::new(request.len + self.extra, 0))
         }
@@ -56,7 +56,7 @@ mod tests {
         }
     }
 
-    fn violation(buffer: Liar) -> String {
+    fn violation(buffer: FalseBuffer) -> String {
         let pkt = Pkt { len: 100, ecn: Ecn::Ect0, ..Pkt::default() };
         let ops = [Op::Enqueue(QueueId(0), pkt), Op::Dequeue];
         let setup = Setup { drive: Drive::Present, non_ect: NonEct::Pass, order: Order::PerPort };
@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn buffer_with_false_receipts_or_pool_is_detected() {
-        assert_eq!(violation(Liar { extra: 0, pool: 0 }), "none");
-        let wrong_receipt = violation(Liar { extra: 1, pool: 0 });
+        assert_eq!(violation(FalseBuffer { extra: 0, pool: 0 }), "none");
+        let wrong_receipt = violation(FalseBuffer { extra: 1, pool: 0 });
         assert!(wrong_receipt.contains("not for the length"), "{wrong_receipt}");
-        let wrong_pool = violation(Liar { extra: 0, pool: 101 });
+        let wrong_pool = violation(FalseBuffer { extra: 0, pool: 101 });
         assert!(wrong_pool.contains("the pool of queue 0 holds 101"), "{wrong_pool}");
     }
 }

@@ -37,7 +37,7 @@ fn write(parts: &[Part], arguments: &Merge) -> Result<(), Error> {
         part.write(&part.below(&arguments.out), Opening::New)?;
     }
     if shards::is_reproduction(parts) {
-        reproduction::merge_asked(&arguments.folders, &arguments.out)?;
+        reproduction::merge_requests(&arguments.folders, &arguments.out)?;
     }
     Ok(())
 }

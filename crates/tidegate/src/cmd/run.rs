@@ -10,7 +10,7 @@ use tidegate_scenario::Experiment;
 use tidegate_study::capture::Capture;
 use tidegate_study::compare::PAGE;
 use tidegate_study::lock::Writers;
-use tidegate_study::study::{Opening, Options, Ran};
+use tidegate_study::study::{Opening, Options, StudyOutcome};
 use tidegate_study::sweep::{Done, Sweep};
 use tidegate_study::text::{count, quoted};
 use tidegate_study::{OpenStudy, Study, cost};
@@ -226,7 +226,7 @@ fn run_job(
     let asked = study.runs().len();
     let board =
         ProgressBoard::new(open.lacking(), output).with_status(share.status.as_deref(), asked);
-    let Ran { finished, failures, is_interrupted } =
+    let StudyOutcome { finished, failures, is_interrupted } =
         execute(&open, running, on, capture, &board, output)?;
     drop(board);
     if let Some(capture) = capture {
@@ -298,7 +298,7 @@ fn execute(
     capture: Option<&Capture>,
     board: &ProgressBoard,
     output: Output,
-) -> Result<Ran, Error> {
+) -> Result<StudyOutcome, Error> {
     let jobs = match on.world {
         World::Simulator => running.jobs,
         // Concurrent live runs would disturb each other.

@@ -16,7 +16,7 @@ use crate::output::{Error, ExitStatus, Output};
 const GALLERY: &str = "index.html";
 
 /// Finished figures of a reproduction.
-pub(crate) struct Done {
+pub(crate) struct FinishedFigures {
     pub(crate) folder: PathBuf,
     pub(crate) figures: Vec<Judged>,
     pub(crate) shown: Vec<Shown>,
@@ -30,7 +30,7 @@ pub(crate) struct Done {
     pub(crate) status: ExitStatus,
 }
 
-impl Done {
+impl FinishedFigures {
     /// No figures yet.
     pub(crate) fn new(folder: &Path, revision: &str) -> Self {
         Self {

@@ -15,8 +15,8 @@ use tidegate_study::Comparison;
 use tidegate_study::compare::PAGE;
 use tidegate_study::text::{count, quoted};
 
-use super::done::Done;
-use super::{Asked, entry};
+use super::done::FinishedFigures;
+use super::{ReproductionRequest, entry};
 use crate::output::{Error, Output};
 
 /// Note in a figure's folder.
@@ -165,10 +165,10 @@ pub(crate) fn command(name: &str, version: Version, set: &[String]) -> String {
 pub(crate) fn judge_all(
     names: &[String],
     root: &Path,
-    asked: &Asked,
+    asked: &ReproductionRequest,
     output: Output,
-) -> Result<Done, Error> {
-    let mut done = Done::new(root, "");
+) -> Result<FinishedFigures, Error> {
+    let mut done = FinishedFigures::new(root, "");
     for name in names {
         // Overrides may not fit the current file.
         let entry = |version| match entry(name, version, &asked.set) {

@@ -18,7 +18,7 @@ const ASKED: &str = "reproduction.json";
 
 /// Figures of a reproduction.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ReproductionRequest {
     pub(crate) figures: Vec<String>,
     pub(crate) quick: bool,
     /// Overrides.
@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     pub(crate) set: Vec<String>,
 }
 
-impl Asked {
+impl ReproductionRequest {
     pub(crate) fn version(&self) -> Version {
         if self.quick { Version::Quick } else { Version::Full }
     }
@@ -66,15 +66,15 @@ impl Asked {
 
 /// Judges the figures of a folder into which shards were merged.
 pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<ExitStatus, Error> {
-    let asked = Asked::read(folder)?;
+    let asked = ReproductionRequest::read(folder)?;
     let done = judging::judge_all(&asked.figures, folder, &asked, output)?;
     done.write(asked.figures.len(), None, output)?;
     Ok(done.status)
 }
 
 /// Copies the description of shards into the whole.
-pub(crate) fn merge_asked(shards: &[PathBuf], whole: &Path) -> Result<(), Error> {
-    Asked::of_shards(shards)?.write(whole)
+pub(crate) fn merge_requests(shards: &[PathBuf], whole: &Path) -> Result<(), Error> {
+    ReproductionRequest::of_shards(shards)?.write(whole)
 }
 
 /// Whether a folder holds a reproduction.
@@ -84,7 +84,7 @@ pub(crate) fn is_begun(folder: &Path) -> bool {
 
 /// Paths of the results of all figures and trials of some shards, below the folder of the whole.
 pub(crate) fn places(shards: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let asked = Asked::of_shards(shards)?;
+    let asked = ReproductionRequest::of_shards(shards)?;
     let mut places = Vec::new();
     for name in &asked.figures {
         let entry = entry(name, asked.version(), &asked.set)?;

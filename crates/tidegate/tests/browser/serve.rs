@@ -49,7 +49,7 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
     // A second reader follows.
     let other = room.browser.open(&format!("{}results/star/", server.address), WIDE);
     for page in [&page, &other] {
-        page.wait("document.getElementById('bar')?.value >= 2 && document.querySelector('#glance table') !== null");
+        page.wait("document.getElementById('bar')?.value >= 2 && document.querySelector('#preview table') !== null");
     }
     // One study at a time.
     let third = to_start(&room, &server.address, &text);
@@ -64,19 +64,21 @@ pub(super) fn a_sweep_is_started_followed_stopped_and_resumed() {
         let finished = finished.as_u64().unwrap();
         assert!((2..20).contains(&finished), "{finished} runs");
         assert_eq!(shown(page, "state"), format!("{finished} of 20 runs finished"));
-        page.wait("document.getElementById('said').textContent.includes('finished runs are kept')");
+        page.wait(
+            "document.getElementById('message').textContent.includes('finished runs are kept')",
+        );
     }
     page.picture(&room.picture("stopped"));
     let kept = fs::read_dir(room.path.join("tidegate-results/star/runs")).unwrap();
     assert!(kept.count() >= 2);
     // Either page can resume it.
     press(&other, "resume");
-    page.wait("document.getElementById('bar').value >= 14 && document.querySelectorAll('#glance tbody tr').length > 1");
+    page.wait("document.getElementById('bar').value >= 14 && document.querySelectorAll('#preview tbody tr').length > 1");
     page.picture(&room.picture("followed"));
     for page in [&page, &other] {
         page.wait("document.body.dataset.state === 'done'");
         assert_eq!(shown(page, "state"), "20 of 20 runs finished");
-        page.wait("document.querySelector('#glance img')?.src.endsWith('runs=20') && document.querySelector('#glance img').naturalWidth > 100");
+        page.wait("document.querySelector('#preview img')?.src.endsWith('runs=20') && document.querySelector('#preview img').naturalWidth > 100");
         is_well(&room, page);
     }
     page.picture(&room.picture("done"));

@@ -19,7 +19,7 @@ const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
 
 fn begun(name: &str) -> (Browser, String) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
-    (Browser::begun(&folder), server::begun(&Need::Playground.path()))
+    (Browser::start(&folder), server::begun(&Need::Playground.path()))
 }
 
 /// Waits for the charts of a scenario.

@@ -38,7 +38,7 @@ const LEAST_LABEL: usize = 12;
 
 /// Layout of tables.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct TableLayout {
     pub(super) paint: Paint,
     /// Columns of the screen.
     pub(super) width: usize,
@@ -54,7 +54,7 @@ pub(super) struct Tables {
 }
 
 /// The tables of a summary.
-pub(super) fn tables(summary: &Summary, look: Look) -> Tables {
+pub(super) fn tables(summary: &Summary, look: TableLayout) -> Tables {
     let sheet = Sheet::new(summary);
     let mut chosen = TABLES.map(|names| sheet.places(names));
     if chosen[0].is_empty() {
@@ -95,7 +95,14 @@ pub(super) fn tables(summary: &Summary, look: Look) -> Tables {
 }
 
 impl Tables {
-    fn add(&mut self, title: &str, sheet: &Sheet<'_>, places: &[usize], shown: Shown, look: Look) {
+    fn add(
+        &mut self,
+        title: &str,
+        sheet: &Sheet<'_>,
+        places: &[usize],
+        shown: Shown,
+        look: TableLayout,
+    ) {
         if places.is_empty() {
             return;
         }
@@ -363,7 +370,7 @@ fn blocks<'a>(sheet: &Sheet<'_>, columns: &'a [Column], screen: usize) -> Vec<Bl
 }
 
 impl Block<'_> {
-    fn write(&self, out: &mut String, sheet: &Sheet<'_>, look: Look) {
+    fn write(&self, out: &mut String, sheet: &Sheet<'_>, look: TableLayout) {
         let paint = look.paint;
         let head = |column: &Column| format!("{} ", paint.bold(&column.head));
         self.write_row(out, "", self.columns.iter().map(head));

@@ -42,7 +42,7 @@ fn point(label: &str, estimates: Vec<Option<Estimate>>) -> Point {
 /// Plain tables on a screen of so many columns.
 fn shown(summary: &Summary, width: usize) -> String {
     let paint = Paint::Plain;
-    tables(summary, Look { paint, width }).text
+    tables(summary, TableLayout { paint, width }).text
 }
 
 fn summary(metrics: Vec<Metric>, points: Vec<Point>) -> Summary {

@@ -13,7 +13,7 @@ use tidegate_study::text::nearest;
 use crate::args::Reproduce;
 use crate::builtin;
 use crate::output::{Error, ExitStatus, Output};
-use crate::reproduction::{Asked, judging};
+use crate::reproduction::{ReproductionRequest, judging};
 
 pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<ExitStatus, Error> {
     let names = names(arguments)?;
@@ -24,7 +24,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<ExitSta
     let done = match &arguments.from {
         Some(folder) => {
             // Folders of earlier versions of the program have no description.
-            let asked = Asked::read(folder).unwrap_or_default();
+            let asked = ReproductionRequest::read(folder).unwrap_or_default();
             judging::judge_all(&names, folder, &asked, output)?
         }
         None => queue::run_all(&names, arguments, output)?,

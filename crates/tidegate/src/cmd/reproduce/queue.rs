@@ -21,9 +21,9 @@ use crate::interrupt::{self, INTERRUPT, is_interrupted};
 use crate::outline::note;
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::{Bars, ProgressBoard};
-use crate::reproduction::done::Done;
+use crate::reproduction::done::FinishedFigures;
 use crate::reproduction::judging::{self, Note, Results, TRIALS, command};
-use crate::reproduction::{Asked, entry};
+use crate::reproduction::{ReproductionRequest, entry};
 use crate::version::BUILD;
 use crate::{place, shards};
 
@@ -63,9 +63,12 @@ pub(super) fn run_all(
     names: &[String],
     arguments: &Reproduce,
     output: Output,
-) -> Result<Done, Error> {
-    let asked =
-        Asked { figures: names.to_vec(), quick: arguments.quick, set: arguments.set.clone() };
+) -> Result<FinishedFigures, Error> {
+    let asked = ReproductionRequest {
+        figures: names.to_vec(),
+        quick: arguments.quick,
+        set: arguments.set.clone(),
+    };
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
     let shard = arguments.share.shard;
@@ -76,7 +79,7 @@ pub(super) fn run_all(
             "nothing to resume: {folder} does not exist\nhint: leave out --resume"
         )));
     }
-    let mut done = Done::new(&folder, BUILD.revision);
+    let mut done = FinishedFigures::new(&folder, BUILD.revision);
     // All files are read before the first is run: a mistake in the last one is reported at once.
     let planned = names.iter().map(|name| plan(name, version, arguments, &folder, output));
     let mut planned = planned.collect::<Result<Vec<_>, Error>>()?;
@@ -224,9 +227,9 @@ fn execute(
     wanted: &[Wanted],
     version: Version,
     arguments: &Reproduce,
-    done: Done,
+    done: FinishedFigures,
     output: Output,
-) -> Result<Done, Error> {
+) -> Result<FinishedFigures, Error> {
     let parts = || wanted.iter().flat_map(|figure| &figure.parts);
     let options = Options { jobs: arguments.jobs, ..Options::new(&INTERRUPT) };
     let runs = parts().map(OpenStudy::lacking).sum();
@@ -291,7 +294,7 @@ struct Judging<'a> {
     /// A shard judges nothing.
     is_shard: bool,
     open: Vec<Mutex<Open>>,
-    done: Mutex<Done>,
+    done: Mutex<FinishedFigures>,
     /// The first error.
     problem: Mutex<Option<Error>>,
     board: &'a ProgressBoard,

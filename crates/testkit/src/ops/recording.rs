@@ -8,33 +8,33 @@ use tidegate_units::{PortId, QueueId, Rate, Span, Time};
 
 /// A call of a scheme with its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Saw {
+pub(super) enum MarkerCall {
     Dequeue(Cx, Span, MarkDecision),
     Enqueue(Cx, MarkDecision),
     Queued(Cx),
 }
 
-/// A scheme whose calls since the last [`Witness::take`] are recorded.
+/// A scheme whose calls since the last [`RecordingMarker::take`] are recorded.
 #[derive(Debug)]
-pub(super) struct Witness<M> {
+pub(super) struct RecordingMarker<M> {
     marker: M,
-    saw: Vec<Saw>,
+    calls: Vec<MarkerCall>,
     /// Queue that it chose for the newest arrival.
     pub(super) assigned: Option<QueueId>,
 }
 
-impl<M> Witness<M> {
+impl<M> RecordingMarker<M> {
     pub(super) const fn new(marker: M) -> Self {
-        Self { marker, saw: Vec::new(), assigned: None }
+        Self { marker, calls: Vec::new(), assigned: None }
     }
 
-    pub(super) fn take(&mut self) -> Vec<Saw> {
-        std::mem::take(&mut self.saw)
+    pub(super) fn take(&mut self) -> Vec<MarkerCall> {
+        std::mem::take(&mut self.calls)
     }
 }
 
-impl<M: Marker> Marker for Witness<M> {
-    /// The witness always reads the pool.
+impl<M: Marker> Marker for RecordingMarker<M> {
+    /// It always reads the pool.
     fn reads_pool(&self) -> bool {
         true
     }
@@ -46,20 +46,20 @@ impl<M: Marker> Marker for Witness<M> {
     }
 
     fn on_enqueue(&mut self, cx: &Cx) -> MarkDecision {
-        let verdict = self.marker.on_enqueue(cx);
-        self.saw.push(Saw::Enqueue(*cx, verdict));
-        verdict
+        let decision = self.marker.on_enqueue(cx);
+        self.calls.push(MarkerCall::Enqueue(*cx, decision));
+        decision
     }
 
     fn on_queued(&mut self, cx: &Cx) {
         self.marker.on_queued(cx);
-        self.saw.push(Saw::Queued(*cx));
+        self.calls.push(MarkerCall::Queued(*cx));
     }
 
     fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> MarkDecision {
-        let verdict = self.marker.on_dequeue(cx, sojourn);
-        self.saw.push(Saw::Dequeue(*cx, sojourn, verdict));
-        verdict
+        let decision = self.marker.on_dequeue(cx, sojourn);
+        self.calls.push(MarkerCall::Dequeue(*cx, sojourn, decision));
+        decision
     }
 
     fn on_turn(&mut self, turn: &Turn) {
