@@ -455,8 +455,8 @@ impl Study {
         let last = lock(&self.messages).back().cloned().unwrap_or_default();
         // All last messages explain a failure.
         let all = || {
-            let messages = lock(&self.messages);
-            let lines: Vec<&str> = messages.iter().map(String::as_str).collect();
+            let kept = lock(&self.messages);
+            let lines: Vec<&str> = kept.iter().map(String::as_str).collect();
             lines.join("\n")
         };
         let minutes = time.as_secs() / 60;
