@@ -1,4 +1,5 @@
-// Numbers with units: the copy of format.rs for the report page and the playground. tests/numbers.json has the test cases of both.
+// Numbers with units: the copy of format.rs for the report page and the playground.
+// tests/numbers.json has the test cases of both.
 
 // Steps of a thousand. Seconds use the prefixes below one, all other units those above.
 const STEPS = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'K'], [1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
