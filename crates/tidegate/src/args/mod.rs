@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn options_without_a_command_are_those_of_the_main_job() {
+    fn options_without_a_command_apply_to_the_main_job() {
         let cli = Cli::try_parse_from(["tidegate", "--runs", "1", "--json"]).unwrap();
         assert!(cli.command.is_none() && cli.main.common.json);
         assert_eq!(cli.main.runs.map(NonZeroU32::get), Some(1));
