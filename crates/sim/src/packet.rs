@@ -46,8 +46,8 @@ impl EndId {
 pub(crate) enum Headers {
     /// A probe, with the departure time of its request.
     Probe(Time),
-    /// A packet of a connection. The codepoint of a TCP header is as the sender set it: the
-    /// current one is that of [`Packet::pkt`].
+    /// A packet of a connection. A TCP header keeps the codepoint that its sender set; ports change
+    /// the one in [`Packet::pkt`].
     Transport(AnyHeader),
 }
 

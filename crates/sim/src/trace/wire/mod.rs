@@ -15,10 +15,9 @@
 //! - **TCP** (RFC 9293): complete, with the options of RFC 2018 and RFC 7323 that the endpoints
 //!   use.
 //! - **UDP**: transports other than TCP, each with the header of its
-//!   [`datagram`](tidegate_transport::protocol::Transport::datagram) and without a checksum. Those
-//!   of DCQCN are RoCE v2; Wireshark 4.0 has no name for the opcode of CNPs, 129, and says
-//!   "Malformed" in the summary of any SEND whose payload is not in the file; it reads the fields
-//!   of both.
+//!   [`datagram`](tidegate_transport::protocol::Transport::datagram) and without a checksum. DCQCN
+//!   has RoCE v2. Wireshark 4.0 has no name for the opcode of CNPs, 129, and says "Malformed" in
+//!   the summary of any SEND whose payload is not in the file; it reads the fields of both.
 //! - **ICMP** (RFC 792): echo and its reply.
 //!
 //! Written by hand: the known libraries build headers around payload bytes, which do not exist
