@@ -221,6 +221,28 @@ fn a_switch_that_was_never_configured_has_queues_without_marks() {
 }
 
 #[test]
+fn other_tables_of_sonic_are_skipped_and_long_ones_refused_at_their_place() {
+    let network = network();
+    let routes =
+        "{ \"STATIC_ROUTE\": { \"10.0.0.0/8\": [{ \"a\": 1e3 }, null, true] }, \"QUEUE\": {} }";
+    let current = Current::parse("c", routes, &network).unwrap();
+    assert_eq!(current.tables.unwrap(), serde_json::json!({ "QUEUE": {} }));
+    let rows: Vec<String> = (0..125_000).map(|port| format!("\"E{port}|0\": {{}}")).collect();
+    let rows = rows.join(",\n");
+    let read = |tables: &str| Current::parse("c", tables, &network);
+    let twice = format!("{{ \"QUEUE\": {{ {rows} }},\n\"BUFFER_PG\": {{\n{rows} }} }}");
+    let problem = read(&twice).unwrap_err();
+    let message = "`BUFFER_PG` has too many rows: at most 250000 rows and values are read";
+    assert_eq!(problem.message(), message);
+    assert_eq!(problem.position().map(|(line, _)| line), Some(250_000));
+    let ports: Vec<String> = (0..12_000).map(|port| format!("E{port}")).collect();
+    let one = format!("{{ \"QUEUE\": {{\n\"{}|0-23\": {{}} }} }}", ports.join(","));
+    let problem = read(&one).unwrap_err();
+    assert_eq!(problem.message(), "`QUEUE` names more than 250000 queues");
+    assert_eq!(problem.position(), Some((1, 3)));
+}
+
+#[test]
 fn profiles_of_sonic_that_no_switch_takes_are_shown_at_their_row() {
     let network = network();
     for (good, bad, said) in [

@@ -1,6 +1,7 @@
 //! SONiC's `config_db.json`.
 
 mod audit;
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +9,16 @@ use serde_json::{Map, Value};
 use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Ratio};
 
+use self::tables::MOST_ENTRIES;
 use super::{Current, Setting, add};
-use crate::dialect::sonic::config_db::{ConfigDb, MOST_QUEUES, places, reference, text as field};
+use crate::dialect::sonic::config_db::{
+    ConfigDb, MOST_QUEUES, OF_QUEUES, places, reference, text as field,
+};
 use crate::marking::{Marking, Ramp};
 use crate::network::Network;
 
 pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current, Problem> {
-    let mut tables: Value = serde_json::from_str(text).map_err(|error| {
-        let at = place(text, error.line(), error.column());
-        Problem::in_text(name, text, at..at + 1, format!("this is not JSON: {error}"))
-            .help("a config_db.json, as `show runningconfiguration all` prints it")
-    })?;
+    let mut tables = tables::read(name, text)?;
     check_rows(name, text, &mut tables)?;
     let db = ConfigDb::new(&tables);
     // A switch that was never configured has no queues.
@@ -122,6 +122,7 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
             wrong("localhost", message).help("give the one of a single ASIC, such as asic0")
         );
     }
+    let mut named = 0;
     for table in TABLES {
         let Some(rows) = tables.get_mut(table).filter(|rows| !rows.is_null()) else {
             continue;
@@ -133,6 +134,13 @@ fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem>
             let Some(fields) = fields.as_object_mut() else {
                 return Err(wrong(row, format!("row `{row}` of `{table}` has no fields")));
             };
+            if OF_QUEUES.contains(&table) {
+                named += places(row).take(MOST_ENTRIES + 1).count();
+                if named > MOST_ENTRIES {
+                    let message = format!("`{table}` names more than {MOST_ENTRIES} queues");
+                    return Err(wrong(table, message));
+                }
+            }
             for value in fields.values_mut().filter(|value| value.is_number()) {
                 *value = value.to_string().into();
             }
@@ -156,12 +164,6 @@ fn alpha(db: &ConfigDb<'_>, port: &str, queue: u8, is_lossless: bool) -> Option<
         db.profile_of("BUFFER_QUEUE", port, queue)
     };
     db.alpha_of(profile?)
-}
-
-/// The byte at a line and a column, both from one.
-fn place(text: &str, line: usize, column: usize) -> usize {
-    let before: usize = text.split_inclusive('\n').take(line.max(1) - 1).map(str::len).sum();
-    (before + column.max(1) - 1).min(text.len())
 }
 
 fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Marking, Problem> {
