@@ -1,8 +1,14 @@
 //! Configuration of a switch.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Rate, Size, Span, choices, settings};
+
+use crate::device::BURST;
+use crate::{fdb, store};
 
 /// A switch: settings of all ports, and the ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +49,12 @@ impl PortSettings {
     /// An existing interface, with defaults otherwise.
     pub fn new(interface: impl Into<String>, rate: Rate) -> Self {
         Self { interface: interface.into(), rate, ..Self::default() }
+    }
+
+    /// Checks the ranges of all settings.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        at_least_one("stations", self.stations)?;
+        in_range("delay", self.delay, Span::ZERO..=Span::from_secs(10))
     }
 }
 
@@ -158,6 +170,50 @@ settings! {
     }
 }
 
+impl Options {
+    /// Checks the ranges of all settings.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        // Stations and loops are checked ten times a second.
+        let tenth = Span::from_ms(100);
+        // The range of IEEE 802.1D, table 7-5.
+        in_range("ageing", self.ageing, tenth..=Span::from_secs(1_000_000))?;
+        in_range("probe_every", self.probe_every, tenth..=Span::from_secs(3_600))?;
+        in_range("catch_up", self.catch_up, Span::ZERO..=Span::from_secs(1))?;
+        fdb::check(self.addresses)?;
+        store::check(self.frames, self.frame_size)?;
+        in_range("ring", self.ring, RING)?;
+        at_least_one("broadcast_limit", self.broadcast_limit)?;
+        at_least_one("multicast_limit", self.multicast_limit)?;
+        at_least_one("unknown_limit", self.unknown_limit)
+    }
+}
+
+/// Refuses a value outside of its range.
+fn in_range<T: PartialOrd + Default + Display>(
+    field: &'static str,
+    value: T,
+    range: RangeInclusive<T>,
+) -> Result<(), ConfigError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = range.into_inner();
+    let allowed = if least == T::default() {
+        format!("at most {most}")
+    } else {
+        format!("{least} to {most}")
+    };
+    Err(ConfigError::out_of_range(field, value, allowed))
+}
+
+/// Refuses a limit of zero, which would let nothing pass.
+fn at_least_one(field: &'static str, limit: Option<u32>) -> Result<(), ConfigError> {
+    match limit {
+        Some(0) => Err(ConfigError::out_of_range(field, 0, "1 or more, or \"none\"")),
+        _ => Ok(()),
+    }
+}
+
 impl Config {
     /// TCN with the threshold of its testbed over one queue and 96 KB per port, without ports.
     pub fn new() -> Self {
@@ -187,10 +243,6 @@ impl Config {
             }
         }
         let ring = self.options.ring;
-        if !(1..=MAX_RING).contains(&ring) {
-            let allowed = format!("1 to {MAX_RING}");
-            return Err(ConfigError::out_of_range("ring", ring, allowed));
-        }
         let slot = u64::from(crate::sys::ring::slot(self.options.frame_size));
         let rings = self.ports.len() as u64 * slot;
         if u64::from(ring) * rings > MAX_RINGS {
@@ -208,7 +260,7 @@ impl Config {
     /// Warnings about settings that can run but may not have the intended effect.
     pub fn warnings(&self) -> Vec<String> {
         let options = &self.options;
-        let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
+        let reserve = store::reserve(options.frames, self.ports.len() as u16);
         let beyond = format!(
             "but `frames` is {}: the switch drops frames beyond that as no-memory, and reserves {reserve} for each port",
             options.frames
@@ -282,15 +334,8 @@ impl Config {
             let allowed = format!("1 to {MAX_PORTS} ports");
             return Err(ConfigError::out_of_range("port", self.ports.len(), allowed));
         }
-        for (field, span) in
-            [("ageing", self.options.ageing), ("probe_every", self.options.probe_every)]
-        {
-            // Stations and loops are checked ten times a second.
-            if span < Span::from_ms(100) {
-                return Err(ConfigError::out_of_range(field, span, "100ms or more"));
-            }
-        }
-        Ok(())
+        self.options.check()?;
+        self.ports.iter().try_for_each(PortSettings::check)
     }
 }
 
@@ -357,8 +402,8 @@ fn is_zero(text: &str) -> bool {
 
 const MAX_PORTS: usize = 256;
 
-/// Most frames in the ring of a port.
-const MAX_RING: u32 = 1 << 16;
+/// Frames in the ring of a port: at least a burst.
+const RING: RangeInclusive<u32> = BURST as u32..=1 << 16;
 
 /// Most bytes of all rings together: 1 GiB, which the kernel allocates at once and never swaps.
 const MAX_RINGS: u64 = 1 << 30;

@@ -63,6 +63,15 @@ pub const NO_LIMIT: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
+/// Checks the size of a table.
+pub(crate) fn check(addresses: u32) -> Result<(), ConfigError> {
+    if !(WAYS as u32..=MAX_ADDRESSES).contains(&addresses) {
+        let allowed = format!("{WAYS} to {MAX_ADDRESSES}");
+        return Err(ConfigError::out_of_range("addresses", addresses, allowed));
+    }
+    Ok(())
+}
+
 impl Fdb {
     /// Creates an empty table for `addresses` stations, rounded up to a power of two, each
     /// forgotten `ageing` after it was last seen. `limits` are the most stations of each port; keep
@@ -73,10 +82,7 @@ impl Fdb {
         limits: &[u32],
         key: u64,
     ) -> Result<Self, ConfigError> {
-        if !(WAYS as u32..=MAX_ADDRESSES).contains(&addresses) {
-            let allowed = format!("{WAYS} to {MAX_ADDRESSES}");
-            return Err(ConfigError::out_of_range("addresses", addresses, allowed));
-        }
+        check(addresses)?;
         let sets = addresses.next_power_of_two() as usize / WAYS;
         let mut rng = Rng::new(key, 0);
         let mut hash = Box::new([[0; 256]; 6]);

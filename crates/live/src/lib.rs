@@ -18,6 +18,7 @@ pub mod endpoint;
 mod error;
 pub mod fdb;
 pub mod frame;
+mod lock;
 pub mod machine;
 pub mod namespace;
 pub mod pacer;

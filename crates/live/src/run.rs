@@ -16,6 +16,7 @@ use crate::device::packet_socket::{self, PacketSocket};
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
 use crate::error::Error;
+use crate::lock::Lock;
 use crate::switch::{Loop, Markers, ObservedPort, Switch};
 use crate::sys::{self, process};
 
@@ -26,6 +27,7 @@ pub struct Live {
     descriptors: Vec<RawFd>,
     clock: Clock,
     wait: Wait,
+    _locks: Vec<Lock>,
 }
 
 /// Runs a switch until `stop` becomes true, and returns its counters.
@@ -46,7 +48,7 @@ impl Live {
         config.check_interfaces()?;
         // Invalid settings and missing interfaces are refused before an interface is changed.
         drop(Switch::new(config, vec![Memory::new(); config.ports.len()])?);
-        find_all(&config.ports)?;
+        let locks = lock_all(&config.ports)?;
         let ports = config.ports.iter();
         let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));
         let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
@@ -55,6 +57,7 @@ impl Live {
             switch: Switch::new(config, interfaces)?,
             clock,
             wait: config.options.wait,
+            _locks: locks,
         })
     }
 
@@ -170,19 +173,19 @@ impl Live {
     }
 }
 
-/// Finds the interfaces, all of which must exist. An interface may have several names.
-fn find_all(ports: &[PortSettings]) -> Result<(), Error> {
+/// Locks the interfaces, all of which must exist. An interface may have several names.
+fn lock_all(ports: &[PortSettings]) -> Result<Vec<Lock>, Error> {
     let mut found = Vec::new();
     for port in ports {
         if port.device == DeviceKind::PacketSocket {
-            let index = packet_socket::find(&port.interface)?;
-            if found.contains(&index) {
+            let interface = packet_socket::find(&port.interface)?;
+            if found.contains(&interface) {
                 return Err(another_ports(&port.interface).into());
             }
-            found.push(index);
+            found.push(interface);
         }
     }
-    Ok(())
+    found.iter().map(|(_, name)| Lock::new(name)).collect()
 }
 
 /// Gives up all capabilities of this thread permanently. A switch with its interfaces open needs

@@ -3,7 +3,6 @@
 //!
 //! Half of the slots are reserved, the same number for each port; the ports share the other half,
 //! first come, first served. However many frames wait for one port, another finds room for its own.
-//! first come first served. However many frames wait for one port, another finds room for its own.
 
 use tidegate_units::{ConfigError, PortId};
 
@@ -47,23 +46,30 @@ pub enum Refused {
     Oversized,
 }
 
+/// Checks the number and size of a store's slots.
+pub(crate) fn check(frames: u32, frame_size: u32) -> Result<(), ConfigError> {
+    if !(SMALLEST..=LARGEST).contains(&frame_size) {
+        let allowed = format!("{SMALLEST} to {LARGEST} bytes");
+        return Err(ConfigError::out_of_range("frame_size", frame_size, allowed));
+    }
+    if !(1..=MAX_FRAMES).contains(&frames) {
+        let allowed = format!("1 to {MAX_FRAMES}");
+        return Err(ConfigError::out_of_range("frames", frames, allowed));
+    }
+    let frame_size = frame_size as usize;
+    if frames as usize > MAX_BYTES / frame_size {
+        let allowed = format!("{} of {frame_size} bytes each", MAX_BYTES / frame_size);
+        return Err(ConfigError::out_of_range("frames", frames, allowed));
+    }
+    Ok(())
+}
+
 impl Store {
     /// Creates room for `frames` frames of at most `frame_size` bytes waiting for `ports` ports.
     /// Memory is used as slots are.
     pub fn new(frames: u32, frame_size: u32, ports: u16) -> Result<Self, ConfigError> {
-        if !(SMALLEST..=LARGEST).contains(&frame_size) {
-            let allowed = format!("{SMALLEST} to {LARGEST} bytes");
-            return Err(ConfigError::out_of_range("frame_size", frame_size, allowed));
-        }
-        if !(1..=MAX_FRAMES).contains(&frames) {
-            let allowed = format!("1 to {MAX_FRAMES}");
-            return Err(ConfigError::out_of_range("frames", frames, allowed));
-        }
+        check(frames, frame_size)?;
         let frame_size = frame_size as usize;
-        if frames as usize > MAX_BYTES / frame_size {
-            let allowed = format!("{} of {frame_size} bytes each", MAX_BYTES / frame_size);
-            return Err(ConfigError::out_of_range("frames", frames, allowed));
-        }
         let reserve = reserve(frames, ports);
         let none = Note { len: 0, port: NOBODY, ip: None };
         // One more slot, for the frame whose port is being determined.

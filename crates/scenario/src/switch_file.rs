@@ -1,7 +1,7 @@
 //! File of a live switch: a table `[switch]` for all ports, and a table `[[port]]` for each port.
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
-use tidegate_units::{Setting, Settings};
+use tidegate_units::{ConfigError, Setting, Settings};
 
 use crate::layout::{Key, Section, Shape};
 use crate::sections::switch::{Buffer, Marking, Node};
@@ -28,6 +28,10 @@ pub struct SwitchFile<'a, O, P> {
     pub options: &'a mut O,
     /// Ports, in the order of the file.
     pub ports: &'a mut Vec<P>,
+    /// Checks the ranges of `options`.
+    pub check: fn(&O) -> Result<(), ConfigError>,
+    /// Checks the ranges of a port.
+    pub check_port: fn(&P) -> Result<(), ConfigError>,
 }
 
 /// The whole file.
@@ -56,11 +60,12 @@ impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
         };
         let files = &Listed::none();
         let root = Reader::new(&root, FILE, None, files)?;
-        let ports = root.tables("port")?.iter().map(|node| port(node, files));
+        let ports = root.tables("port")?.iter().map(|node| port(node, files, self.check_port));
         *self.ports = ports.collect::<Result<_, _>>()?;
         let node = root.below("switch");
         let reader = Reader::with_fields(&node, SWITCH, None, files, O::FIELDS)?;
         reader.fill(self.options)?;
+        (self.check)(self.options).map_err(|error| reader.locs().problem(&error))?;
         if let Some(node) = reader.get("dscp") {
             Reader::new(node, DSCP, None, files)?.fill(self.dscp)?;
         }
@@ -97,7 +102,11 @@ impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
     }
 }
 
-fn port<P: Settings>(node: &document::Node, files: &Listed<'_>) -> Result<P, Problem> {
+fn port<P: Settings>(
+    node: &document::Node,
+    files: &Listed<'_>,
+    check: fn(&P) -> Result<(), ConfigError>,
+) -> Result<P, Problem> {
     let reader = Reader::with_fields(node, &Section::PLAIN, None, files, P::FIELDS)?;
     if reader.text("interface")?.is_none() {
         let problem = Problem::new("the port has no `interface`").at(&node.loc);
@@ -105,6 +114,7 @@ fn port<P: Settings>(node: &document::Node, files: &Listed<'_>) -> Result<P, Pro
     }
     let mut port = P::default();
     reader.fill(&mut port)?;
+    check(&port).map_err(|error| reader.locs().problem(&error))?;
     Ok(port)
 }
 

@@ -19,6 +19,7 @@
 //! values of [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
 
 use tidegate_live::Config;
+use tidegate_live::config::{Options, PortSettings};
 use tidegate_scenario::{Problem, SwitchFile};
 
 /// Reads a live switch from the text of a file; errors call the file `name`.
@@ -31,6 +32,8 @@ pub fn read_switch(name: &str, text: &str) -> Result<Config, Problem> {
         dscp: &mut config.dscp,
         options: &mut config.options,
         ports: &mut config.ports,
+        check: Options::check,
+        check_port: PortSettings::check,
     };
     file.read(name, text)?;
     Ok(config)
@@ -144,5 +147,39 @@ mod tests {
         assert_eq!(problem.message(), "the port has no `interface`");
         assert!(read_switch("a.toml", "[swich]\n").is_err());
         assert!(read_switch("a.toml", "[switch\n").is_err());
+    }
+    #[test]
+    fn values_out_of_range_are_shown_with_a_caret_and_the_range() {
+        let cases = [
+            ("catch_up = \"1000h\"", "`catch_up` is 3600000s, which is out of range", "at most 1s"),
+            ("broadcast_limit = 0", "`broadcast_limit` is 0, which is out of range", "1 or more"),
+            ("multicast_limit = 0", "`multicast_limit` is 0, which is out of range", "1 or more"),
+            ("unknown_limit = 0", "`unknown_limit` is 0, which is out of range", "1 or more"),
+            ("ring = 1", "`ring` is 1, which is out of range", "32 to 65536"),
+            ("addresses = 0", "`addresses` is 0, which is out of range", "4 to "),
+            ("frames = 0", "`frames` is 0, which is out of range", "1 to "),
+            ("frame_size = 9", "`frame_size` is 9, which is out of range", "64 to 65535 bytes"),
+            ("ageing = \"2000000s\"", "`ageing` is 2000000s, which is out of range", "100ms to 1"),
+            ("probe_every = \"2h\"", "`probe_every` is 7200s, which is out of range", "100ms to 3"),
+        ];
+        for (line, message, allowed) in cases {
+            let problem = read(&format!("seed = 1\n{line}")).unwrap_err();
+            assert_eq!(problem.message(), message, "{problem}");
+            let column = line.find('=').unwrap() + 3;
+            assert_eq!(problem.position(), Some((3, column)), "{problem}");
+            let advice = problem.advice().unwrap_or_default();
+            assert!(advice.starts_with(&format!("allowed: {allowed}")), "{problem}");
+        }
+        let cases = [
+            ("stations = 0", "`stations` is 0, which is out of range", "allowed: 1 or more"),
+            ("delay = \"1h\"", "`delay` is 3600s, which is out of range", "allowed: at most 10s"),
+        ];
+        for (line, message, allowed) in cases {
+            let problem = read_switch("a.toml", &format!("{PORT}{line}\n")).unwrap_err();
+            assert_eq!(problem.message(), message, "{problem}");
+            let column = line.find('=').unwrap() + 3;
+            assert_eq!(problem.position(), Some((4, column)), "{problem}");
+            assert!(problem.advice().unwrap_or_default().starts_with(allowed), "{problem}");
+        }
     }
 }

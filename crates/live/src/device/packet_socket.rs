@@ -7,7 +7,6 @@
 //!
 //! An interface that goes down, or is removed and created again with the same name, is used again
 //! as soon as it is back; this needs no privilege.
-//! as it is back, and no privilege is needed for that.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -45,7 +44,7 @@ impl PacketSocket {
     /// merges packets and must stop.
     pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
         let action = || format!("open a packet socket for {name}");
-        let index = find(name)?;
+        let (index, _) = find(name)?;
         let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;
         let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
             .map_err(Error::system(action(), "CAP_NET_RAW"))?;
@@ -91,8 +90,9 @@ impl PacketSocket {
     }
 }
 
-/// Number of an interface that can be a port. Changes nothing, and needs no privilege.
-pub(crate) fn find(name: &str) -> Result<i32, Error> {
+/// Number and usual name of an interface that can be a port. Changes nothing, and needs no
+/// privilege.
+pub(crate) fn find(name: &str) -> Result<(i32, String), Error> {
     let failed = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
     let control = interface::control().map_err(failed())?;
     let index = interface::index(control.as_fd(), name)
@@ -102,7 +102,8 @@ pub(crate) fn find(name: &str) -> Result<i32, Error> {
         let allowed = "an Ethernet interface, such as one end of a veth pair";
         return Err(ConfigError::out_of_range("interface", name, allowed).into());
     }
-    Ok(index)
+    let name = interface::name(control.as_fd(), index).map_err(failed())?;
+    Ok((index, name))
 }
 
 /// One second, at ten checks per second.

@@ -29,6 +29,17 @@ pub(crate) fn index(socket: BorrowedFd, name: &str) -> io::Result<Option<c_int>>
     }
 }
 
+/// Name of an interface by its number: the one that `ip link` shows, which may have others.
+pub(crate) fn name(socket: BorrowedFd, index: c_int) -> io::Result<String> {
+    let mut request = request("-")?;
+    request.ifr_ifru.ifru_ifindex = index;
+    // SAFETY: this request returns a name in an interface request.
+    unsafe { control_interface(socket, libc::SIOCGIFNAME as _, &mut request) }?;
+    let name = request.ifr_name.iter().take_while(|&&byte| byte != 0);
+    let name: Vec<u8> = name.map(|byte| byte.cast_unsigned()).collect();
+    Ok(String::from_utf8_lossy(&name).into_owned())
+}
+
 /// Link state according to the interface's flags: up or not, or `None` if it is up without a
 /// carrier in the flags. They follow the carrier up to a second late.
 pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> Option<bool> {

@@ -3,7 +3,6 @@
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use tidegate_harness::suite;
 use tidegate_live::config::{DeviceKind, OnLoop, PortSettings};
@@ -154,16 +153,9 @@ impl Seen {
         [&self.used_ns, &self.uptime_ns].map(|time| time.load(Ordering::Relaxed))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the switch looks ten times a second")]
     fn wait_for(&self, is_up: bool) {
-        let begun = Instant::now();
-        while begun.elapsed() < suite::CEILING {
-            if self.is_up.load(Ordering::Relaxed) == is_up {
-                return;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        panic!("the port never became {}", if is_up { "up" } else { "down" });
+        let is_so = suite::wait_until(|| self.is_up.load(Ordering::Relaxed) == is_up);
+        assert!(is_so, "the port never became {}", if is_up { "up" } else { "down" });
     }
 }
 
@@ -184,7 +176,9 @@ pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
             bed.switch.ip("link delete tap1").unwrap();
             seen.wait_for(false);
             let before = seen.times();
-            rest();
+            // A loop that sleeps shows in the switch's own time only.
+            let begun = before[1];
+            assert!(suite::wait_until(|| seen.times()[1] > begun + 1_000_000_000));
             let after = seen.times();
             let [used, passed] = [0, 1].map(|which| after[which] - before[which]);
             assert!(used * 2 < passed, "{used} ns of {passed} ns");
@@ -209,9 +203,30 @@ pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
     assert!(counters.ports[1].is_up);
 }
 
-#[expect(clippy::disallowed_methods, reason = "a loop that sleeps shows in time only")]
-fn rest() {
-    thread::sleep(Duration::from_secs(1));
+pub(crate) fn an_interface_of_another_switch_is_refused_until_that_one_ends() {
+    let namespaces = [Namespace::new().unwrap(), Namespace::new().unwrap()];
+    let commands = "link add one type veth peer two\nlink property add dev one altname uno\n";
+    for namespace in &namespaces {
+        namespace.ip_batch(commands).unwrap();
+    }
+    let open = |namespace: usize, name: &str| {
+        let mut config = Config::new();
+        config.ports.push(PortSettings::new(name, Rate::from_gbps(1)));
+        namespaces[namespace].run(|| Live::open(&config)).unwrap()
+    };
+    let first = open(0, "one").unwrap();
+    let process = std::process::id();
+    for name in ["one", "uno"] {
+        let error = open(0, name).unwrap_err().to_string();
+        let expected = format!(
+            "cannot use interface one: another switch forwards its frames (process {process})\nhint: end it"
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    // The other end of the cable and another namespace are free.
+    let others = (open(0, "two").unwrap(), open(1, "one").unwrap());
+    drop((first, others));
+    open(0, "uno").unwrap();
 }
 
 pub(crate) fn interfaces_that_cannot_be_ports_are_refused() {

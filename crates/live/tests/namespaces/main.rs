@@ -36,6 +36,7 @@ const TESTS: &[suite::Test] = tests![
     links::an_interface_that_is_made_again_is_used_again,
     links::an_interface_that_was_elsewhere_for_a_moment_is_used_again,
     links::tap_interfaces_are_ports_too,
+    links::an_interface_of_another_switch_is_refused_until_that_one_ends,
     links::interfaces_that_cannot_be_ports_are_refused,
     offloads::checksums_that_hosts_leave_to_hardware_are_finished_on_request,
     offloads::service_tags_pass_besides_the_longest_packet,
