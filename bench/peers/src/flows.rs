@@ -122,7 +122,7 @@ pub(crate) fn read(options: &Options) -> Result<FlowList, String> {
         .map(|&place| Flow { service: (place % queues) as u8, ..list.entries[place].flow });
     Ok(FlowList {
         by_start: in_order.collect(),
-        ids: list.entries.into_iter().map(|entry| entry.id).collect(),
+        ids: (0..list.entries.len()).map(|place| list.id(place).into()).collect(),
         spines,
         places: order,
     })

@@ -20,11 +20,12 @@ use tidegate_study::study::{Build, Opening, Options, SCENARIO};
 use tidegate_study::sweep::{self, Ending, Progress, Sweep};
 use tidegate_study::terminal::{self, Paint};
 use tidegate_study::{Comparison, Study, outline};
+use tidegate_units::Bytes;
 
 use crate::error::error;
 use crate::marker::{Failure, Maker};
 use crate::table::{Kind, Table};
-use crate::waiting::wait;
+use crate::waiting::{wait, wait_or_leave};
 
 /// The build of this package, for manifests.
 const BUILD: Build = Build {
@@ -33,15 +34,51 @@ const BUILD: Build = Build {
     fingerprint: tidegate_version::FINGERPRINT,
 };
 
-/// Reads a scenario: by its name, or its text.
-fn read(text: &str, is_text: bool, overrides: &[String]) -> PyResult<Study> {
-    let study = if is_text {
-        let scenario = source::parse(SCENARIO, text, overrides).map_err(error)?;
-        Study::of_text(text, scenario, overrides)
-    } else {
-        Study::new(text, source::read(text, overrides).map_err(error)?, overrides)
-    };
-    study.map_err(error)
+/// A scenario to read: its name, or its text.
+struct Source {
+    text: String,
+    is_text: bool,
+    overrides: Vec<String>,
+    max_file: Option<Bytes>,
+}
+
+impl Source {
+    fn new(
+        text: String,
+        is_text: bool,
+        overrides: Vec<String>,
+        max_file: Option<&str>,
+    ) -> PyResult<Self> {
+        let max_file = max_file.map(|size| {
+            size.parse::<Bytes>().map_err(|problem| error(format!("max_file: {problem}")))
+        });
+        Ok(Self { text, is_text, overrides, max_file: max_file.transpose()? })
+    }
+
+    /// Reads the scenario. Ctrl-C is answered meanwhile.
+    fn read<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        then: impl FnOnce(Study) -> T + Send + 'static,
+    ) -> PyResult<T> {
+        wait_or_leave(py, move || self.study().map(then))?
+    }
+
+    fn study(&self) -> PyResult<Study> {
+        let Self { text, is_text, overrides, max_file } = self;
+        let study = if *is_text {
+            let scenario = source::parse(SCENARIO, text, overrides).map_err(error)?;
+            Study::of_text(text, scenario, overrides)
+        } else {
+            let scenario = source::read_up_to(text, overrides, *max_file).map_err(error)?;
+            Study::new(text, scenario, overrides)
+        };
+        let mut study = study.map_err(error)?;
+        if let Some(size) = max_file {
+            study.set_options("", &format!(" --max-file {size}"), overrides);
+        }
+        Ok(study)
+    }
 }
 
 /// Notes about overrides, and reasons not to trust results.
@@ -55,28 +92,29 @@ fn notes(study: &Study) -> Vec<String> {
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
-    source: &str,
+    source: String,
     is_text: bool,
     overrides: Vec<String>,
     resolved: bool,
+    max_file: Option<&str>,
 ) -> PyResult<(String, Vec<String>)> {
-    py.detach(|| {
-        let study = read(source, is_text, &overrides)?;
+    Source::new(source, is_text, overrides, max_file)?.read(py, move |study| {
         let text = if resolved { study.scenario.resolved() } else { outline::summary(&study) };
-        Ok((text, notes(&study)))
+        (text, notes(&study))
     })
 }
 
 /// Runs a scenario. `tick` is called with the number of finished runs, the number of all runs, and
 /// the finished fraction of the work.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, overrides, *, out, resume, jobs, threads, baseline, marker, capture, tick))]
+#[pyo3(signature = (source, is_text, overrides, *, max_file, out, resume, jobs, threads, baseline, marker, capture, tick))]
 #[expect(clippy::too_many_arguments, reason = "the arguments of tidegate.run")]
 pub(crate) fn run(
     py: Python<'_>,
-    source: &str,
+    source: String,
     is_text: bool,
     overrides: Vec<String>,
+    max_file: Option<&str>,
     out: Option<PathBuf>,
     resume: bool,
     jobs: Option<NonZeroUsize>,
@@ -86,7 +124,8 @@ pub(crate) fn run(
     capture: Option<(PathBuf, String, Option<NonZeroU64>)>,
     tick: Py<PyAny>,
 ) -> PyResult<RunResult> {
-    let mut study = py.detach(|| read(source, is_text, &overrides))?;
+    let source = Source::new(source, is_text, overrides, max_file)?;
+    let mut study = source.read(py, |study| study)?;
     let failure = Arc::new(Failure::default());
     let custom = match &marker {
         None => None,
@@ -230,8 +269,9 @@ impl Custom {
         sweep: &Sweep<'_>,
         experiment: &Experiment,
     ) -> Result<Option<Record>, sweep::Failure> {
-        let built = experiment.build();
-        let mut built = built.map_err(|problem| sweep::Failure::Refused(problem.to_string()))?;
+        let Some(mut built) = sweep::build(experiment, sweep.interrupt)? else {
+            return Ok(None);
+        };
         built.setup.threads = NonZeroUsize::MIN;
         built.setup.custom = Some(Arc::clone(&self.maker));
         // No command has the scheme.

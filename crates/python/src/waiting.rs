@@ -51,3 +51,29 @@ pub(crate) fn wait<T: Send>(
         })
     })
 }
+
+/// Runs `work` on its own thread. If Ctrl-C raises an exception, it is raised at once: the work
+/// goes on alone, and its result is dropped.
+pub(crate) fn wait_or_leave<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    py.detach(|| {
+        let (sender, done) = channel();
+        let worker = thread::Builder::new().name("tidegate".to_owned());
+        let worker = worker.spawn(move || _ = sender.send(work()))?;
+        loop {
+            match done.recv_timeout(TICK) {
+                Ok(result) => return Ok(result),
+                Err(RecvTimeoutError::Timeout) => {
+                    let heard = |py: Python<'_>| py.check_signals();
+                    Python::attach(heard)?;
+                }
+                Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(()) => unreachable!("it sends before it ends"),
+                },
+            }
+        }
+    })
+}

@@ -157,6 +157,37 @@ class Runs(unittest.TestCase):
         _, errors = run.communicate()
         self.assertIn("KeyboardInterrupt", errors)
 
+    def listing(self, folder, file):
+        scenario = pathlib.Path(folder, "list.toml")
+        scenario.write_text(f"[topology]\nkind = 'star'\nhosts = 2\n[[traffic]]\nkind = 'list'\nfile = '{file}'\n")
+        return str(scenario)
+
+    def test_ctrl_c_is_answered_while_a_scenario_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # A pipe that never ends: the list is read until its reader is interrupted.
+            pipe = os.path.join(folder, "flows.csv")
+            os.mkfifo(pipe)
+            for call in ["check", "run"]:
+                code = "import signal, sys, tidegate\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+                code += f"tidegate.{call}(sys.argv[1])\n"
+                command = [sys.executable, "-c", code, self.listing(folder, "flows.csv")]
+                reader = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+                with open(pipe, "w"):
+                    reader.send_signal(signal.SIGINT)
+                    _, errors = reader.communicate()
+                self.assertIn("KeyboardInterrupt", errors)
+
+    def test_max_file_raises_the_limit_of_flow_lists(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "flows.csv").write_text("a,0,0,1,1000\n" + "#" * (64 << 20))
+            scenario = self.listing(folder, "flows.csv")
+            with self.assertRaisesRegex(tidegate.Error, "longer than 64 MiB(?s:.*)max_file"):
+                tidegate.check(scenario)
+            for size in ["65MiB", 65 << 20]:
+                self.assertIn("1 flow", tidegate.check(scenario, max_file=size))
+            with self.assertRaisesRegex(tidegate.Error, "max_file"):
+                tidegate.check(scenario, max_file="much")
+
 
 class Mistakes(unittest.TestCase):
     def wrong(self, scenario=SMALL, **options):

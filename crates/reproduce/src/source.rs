@@ -5,14 +5,24 @@ use std::path::Path;
 
 use tidegate_report::reading;
 use tidegate_scenario::{Problem, Scenario};
-use tidegate_study::files::{self, read_scenario};
+use tidegate_study::files::{self, read_scenario_up_to};
+use tidegate_units::Bytes;
 
 use crate::{Figure, library};
 
 /// Reads a scenario. A file takes precedence over a built-in scenario or figure of the same name.
 /// `-` reads standard input.
 pub fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
-    checked(find(file, overrides)?, overrides)
+    read_up_to(file, overrides, None)
+}
+
+/// The same with a maximum size of a file's lists and tables.
+pub fn read_up_to(
+    file: &str,
+    overrides: &[String],
+    max_file: Option<Bytes>,
+) -> Result<Scenario, Unread> {
+    checked(find(file, overrides, max_file)?, overrides)
 }
 
 /// Reads a scenario from its text.
@@ -30,7 +40,7 @@ fn checked(scenario: Scenario, overrides: &[String]) -> Result<Scenario, Unread>
     Ok(scenario)
 }
 
-fn find(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
+fn find(file: &str, overrides: &[String], max_file: Option<Bytes>) -> Result<Scenario, Unread> {
     if file == "-" {
         let read = reading::all(std::io::stdin(), reading::WRITTEN).and_then(reading::text_of);
         let text = read.map_err(|error| Unread::NoFile(format!("standard input: {error}")))?;
@@ -45,7 +55,7 @@ fn find(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
         (None, Some(figure)) if !path.exists() => Ok(figure?),
         _ => match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(Unread::no_file(file, "is a folder")),
-            Ok(_) => Ok(read_scenario(path, overrides)?),
+            Ok(_) => Ok(read_scenario_up_to(path, overrides, max_file)?),
             Err(error) => Err(Unread::no_file(file, &error.to_string())),
         },
     }

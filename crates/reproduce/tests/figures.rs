@@ -21,7 +21,8 @@ fn records(scenario: &Scenario) -> Vec<Record> {
     let plan = scenario.plan().unwrap_or_else(|problem| panic!("{problem}"));
     let one = |experiment: &Experiment| {
         let built = experiment.build().unwrap();
-        simulate(experiment, built, String::new(), &NEVER, &mut |_| {}).unwrap()
+        let record = simulate(experiment, built, String::new(), &NEVER, &mut |_| {});
+        record.unwrap().expect("nothing interrupts it")
     };
     plan.iter().map(one).collect()
 }

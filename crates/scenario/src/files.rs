@@ -9,6 +9,11 @@ pub trait Files: Debug + Send + Sync {
     /// be read.
     fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String>;
 
+    /// Maximum size of a list of flows or a table of sizes. The default is about two million flows.
+    fn longest(&self) -> u64 {
+        64 << 20
+    }
+
     /// Name of a file in errors.
     fn title(&self, path: &Path) -> String {
         path.display().to_string()

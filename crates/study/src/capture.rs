@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_results::Record;
-use tidegate_results::outcome::record;
-use tidegate_results::record::End;
 use tidegate_scenario::{Built, Experiment, Problem};
 use tidegate_sim::LinkId;
 use tidegate_sim::capture::LinkCapture;
@@ -16,6 +14,7 @@ use tidegate_sim::run::{self, Status};
 use tidegate_units::Time;
 
 use crate::error::Failure;
+use crate::sweep::finished;
 
 /// Default limit of packets: about a gigabyte.
 pub const LIMIT: u64 = 10_000_000;
@@ -90,7 +89,7 @@ impl Capture {
         command: String,
         interrupt: &AtomicBool,
         report: &mut dyn FnMut(Status),
-    ) -> Result<Record, Failure> {
+    ) -> Result<Option<Record>, Failure> {
         let unwritten = |error: io::Error| Failure::Uncaptured { path: self.path.clone(), error };
         let refused = |error: tidegate_units::ConfigError| Failure::Refused(error.to_string());
         // A file created meanwhile belongs to another program.
@@ -104,20 +103,20 @@ impl Capture {
             capture.flush();
             let taken = Taken { packets: capture.written(), full_at: capture.full_at() };
             capture.finish().map_err(unwritten)?;
-            let record = record(experiment, command, built, &outcome).map_err(refused)?;
+            let record = finished(experiment, command, built, &outcome).map_err(refused)?;
             Ok((record, taken))
         };
         let written = write();
         match written {
-            Ok((record, taken)) if record.run.end != End::Interrupted => {
+            Ok((Some(record), taken)) => {
                 // A run is captured once.
                 _ = self.taken.set(taken);
-                Ok(record)
+                Ok(Some(record))
             }
             other => {
                 // The file is this run's own; that it cannot be removed either changes nothing.
                 _ = fs::remove_file(&self.path);
-                other.map(|(record, _)| record)
+                other.map(|_| None)
             }
         }
     }

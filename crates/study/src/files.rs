@@ -6,14 +6,27 @@ use std::sync::Arc;
 
 use tidegate_report::reading;
 use tidegate_scenario::{Files, Problem, Scenario};
+use tidegate_units::Bytes;
 
 /// Reads a scenario file and its includes from the disk. Overrides are applied last.
 pub fn read_scenario(path: &Path, overrides: &[String]) -> Result<Scenario, Problem> {
-    Scenario::read(Arc::new(Disk), path, overrides)
+    read_scenario_up_to(path, overrides, None)
+}
+
+/// The same with a maximum size of its lists and tables.
+pub fn read_scenario_up_to(
+    path: &Path,
+    overrides: &[String],
+    max_file: Option<Bytes>,
+) -> Result<Scenario, Problem> {
+    let longest = max_file.map_or(reading::WRITTEN, |size| size.0);
+    Scenario::read(Arc::new(Disk { longest }), path, overrides)
 }
 
 #[derive(Debug)]
-struct Disk;
+struct Disk {
+    longest: u64,
+}
 
 impl Files for Disk {
     fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String> {
@@ -23,6 +36,10 @@ impl Files for Disk {
             Ok((real, text))
         };
         read().map_err(|error: io::Error| error.to_string())
+    }
+
+    fn longest(&self) -> u64 {
+        self.longest
     }
 }
 

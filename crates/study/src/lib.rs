@@ -13,7 +13,8 @@
 //! let experiment = &scenario.plan().unwrap()[0];
 //! let built = experiment.build().unwrap();
 //! let never = AtomicBool::new(false);
-//! let record = sweep::simulate(experiment, built, String::new(), &never, &mut |_| {}).unwrap();
+//! let record = sweep::simulate(experiment, built, String::new(), &never, &mut |_| {});
+//! let record = record.unwrap().expect("nothing interrupts it");
 //! assert!(record.flows.iter().any(|flow| flow.fct_ps.is_some()));
 //! ```
 

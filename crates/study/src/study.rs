@@ -128,11 +128,11 @@ impl Study {
         Ok(Self { text: Some(text.to_owned()), ..study })
     }
 
-    /// Adds options to the commands of the runs, such as ` --on live`, which the manifest names.
-    pub fn set_options(&mut self, options: &str, overrides: &[String]) {
-        self.command = command(&self.file, options, overrides);
-        options.clone_into(&mut self.options);
-        options.trim().clone_into(&mut self.by);
+    /// Adds options to the commands of the runs. The manifest names the world in ` --on live`.
+    pub fn set_options(&mut self, world: &str, reading: &str, overrides: &[String]) {
+        self.options = format!("{world}{reading}");
+        self.command = command(&self.file, &self.options, overrides);
+        world.trim().clone_into(&mut self.by);
     }
 
     /// Reduces the study to the runs of a shard.

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_results::Record;
-use tidegate_results::outcome::record;
 use tidegate_results::record::{TraceEvent, Traced};
 use tidegate_scenario::{Built, Experiment};
 use tidegate_sim::observe::Sampling;
@@ -14,7 +13,9 @@ use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{ConfigError, QueueId};
 
-/// Runs an experiment with a trace of this flow.
+use crate::sweep::finished;
+
+/// Runs an experiment with a trace of this flow; `None` if interrupted.
 pub(crate) fn run(
     experiment: &Experiment,
     mut built: Built,
@@ -22,14 +23,16 @@ pub(crate) fn run(
     command: String,
     interrupt: &AtomicBool,
     report: &mut dyn FnMut(Status),
-) -> Result<Record, ConfigError> {
+) -> Result<Option<Record>, ConfigError> {
     let mut trace = FlowTrace::new(&built.setup, flow)?;
     observe(&mut built.setup, flow, trace.ports())?;
     let outcome = run::run_traced(&built.setup, interrupt, &mut trace, report)?;
-    let mut record = record(experiment, command, &built, &outcome)?;
+    let Some(mut record) = finished(experiment, command, &built, &outcome)? else {
+        return Ok(None);
+    };
     let event = |event: Event| self::event(event, flow);
     record.trace = trace.finish().into_iter().map(event).collect();
-    Ok(record)
+    Ok(Some(record))
 }
 
 /// Samples the flow and the queues on its path.

@@ -7,8 +7,12 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidegate_harness::allocation::{Counting, most_bytes};
 use tidegate_scenario::{Experiment, Scenario};
 use tidegate_study::read_scenario;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -209,4 +213,20 @@ fn scenario_files_are_toml_1_0() {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(line_of_bad_table(&text), None, "{}", path.display());
     }
+}
+
+#[test]
+fn reading_a_flow_list_takes_at_most_200_bytes_a_row() {
+    const ROWS: usize = 130_000;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("flow-list");
+    fs::create_dir_all(&folder).unwrap();
+    let rows = (0..ROWS).map(|row| format!("{row},{row}e-6,{},9,1000\n", row % 9));
+    fs::write(folder.join("flows.csv"), rows.collect::<String>()).unwrap();
+    let path = folder.join("list.toml");
+    let text = "[topology]\nkind = \"star\"\nhosts = 10\n[[traffic]]\nkind = \"list\"\nfile = \"flows.csv\"\n";
+    fs::write(&path, text).unwrap();
+    let (plan, most) = most_bytes(|| read_scenario(&path, &[]).unwrap().plan().unwrap());
+    assert_eq!(plan[0].outline.offered.flows, ROWS as u64);
+    assert!(most <= 200 * ROWS, "{} bytes a row", most / ROWS);
+    fs::remove_dir_all(&folder).unwrap();
 }

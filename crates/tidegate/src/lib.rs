@@ -24,7 +24,7 @@ use std::ffi::OsString;
 
 use args::live::Live;
 use args::testbed::{On, Testbed};
-use args::{Cli, Command, Common};
+use args::{Cli, Command, Common, Reading};
 use cmd::run::Recorded;
 use output::{Error, ExitStatus, Output};
 
@@ -81,11 +81,12 @@ fn carry_out(cli: &Cli, words: &[OsString], output: Output) -> Result<ExitStatus
     match &cli.command {
         None => {
             let files = [builtin::MAIN.to_owned()];
-            cmd::run::run(&files, &cli.main, &On::default(), &Recorded::default(), output)
+            let (on, reading) = (On::default(), Reading::default());
+            cmd::run::run(&files, &cli.main, &on, reading, &Recorded::default(), output)
         }
         Some(Command::Run(run)) => {
             let recorded = Recorded { trace: run.trace, capture: Some(&run.capture) };
-            cmd::run::run(&run.files, &run.running, &run.on, &recorded, output)
+            cmd::run::run(&run.files, &run.running, &run.on, run.reading, &recorded, output)
         }
         Some(Command::Reproduce(reproduce)) => cmd::reproduce::reproduce(reproduce, output),
         Some(Command::Attach(attach)) => carry_out(&cmd::attach::attach(attach)?, words, output),
@@ -127,7 +128,8 @@ fn testbed(arguments: &Testbed, output: Output) -> Result<ExitStatus, Error> {
         TestbedCommand::Switch(up) => cmd::testbed::switch(up, output),
         TestbedCommand::Down(_) => cmd::testbed::down(output),
         TestbedCommand::Run(run) => {
-            cmd::run::run(&run.files, &run.running, &run.on(), &Recorded::default(), output)
+            let (on, reading) = (run.on(), Reading::default());
+            cmd::run::run(&run.files, &run.running, &on, reading, &Recorded::default(), output)
         }
         TestbedCommand::Twin(twin) => cmd::testbed::twin(twin, output),
     }

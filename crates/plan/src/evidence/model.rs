@@ -562,16 +562,20 @@ impl<'a> Model<'a> {
         )
     }
 
-    /// Flows of the trace that use a simulated queue.
-    fn traced(&self, place: usize) -> impl Iterator<Item = &Entry> {
+    /// Flows of the trace that use a simulated queue, with their ids.
+    fn traced(&self, place: usize) -> impl Iterator<Item = (&str, &Entry)> {
         let trace = self.network.traffic.trace.as_ref();
         let own = self.places[place].map(|place| self.network.queues[place].id);
         let default = self.network.default_queue().id;
-        let is_own = move |entry: &&Entry| {
+        let is_own = move |(_, entry): &(&str, &Entry)| {
             let has_services = trace.is_some_and(|trace| trace.has_services);
             own == Some(if has_services { entry.flow.service } else { default })
         };
-        trace.into_iter().flat_map(|trace| &trace.flows.entries).filter(is_own)
+        let lists = trace.into_iter().map(|trace| &trace.flows);
+        let flows = lists.flat_map(|list| {
+            list.entries.iter().enumerate().map(|(index, entry)| (list.id(index), entry))
+        });
+        flows.filter(is_own)
     }
 
     /// The flows of the trace: a list for each queue, with the transport of the queue.
@@ -585,7 +589,7 @@ impl<'a> Model<'a> {
                 "\n[[traffic]]\nkind = \"list\"\ngroup = {group}\nflows = '''\n\
                  id,start_s,src,dst,bytes,service,path,ack_path"
             );
-            for Entry { id, flow, path, ack_path, .. } in self.traced(place) {
+            for (id, Entry { flow, path, ack_path, .. }) in self.traced(place) {
                 let (whole, part) = (flow.start.as_ps() / PICO, flow.start.as_ps() % PICO);
                 let shown = |path: &Option<u32>| path.map_or_else(String::new, |it| it.to_string());
                 _ = writeln!(

@@ -467,18 +467,18 @@ fn trace(
     };
     let network = at.file().display().to_string();
     let has_services = names_services(&text);
-    for entry in &flows.entries {
+    for (index, entry) in flows.entries.iter().enumerate() {
+        let id = flows.id(index);
         let (src, dst) = (entry.flow.src.0, entry.flow.dst.0);
         if let Some(&host) = [src, dst].iter().find(|&&host| host >= hosts) {
-            let message = format!("flow `{}` names host {host}, which the network lacks", entry.id);
+            let message = format!("flow `{id}` names host {host}, which the network lacks");
             let help = format!("allowed: 0 to {}, the hosts of {network}", hosts - 1);
             return Err(wrong(entry.line, message).help(help));
         }
         let service = entry.flow.service;
         if has_services && queues.iter().all(|queue| queue.id != service) {
             let known: Vec<String> = queues.iter().map(|queue| queue.id.to_string()).collect();
-            let message =
-                format!("flow `{}` is of service {service}, which has no queue", entry.id);
+            let message = format!("flow `{id}` is of service {service}, which has no queue");
             let help = format!("allowed: {}, the queues of {network}", known.join(", "));
             return Err(wrong(entry.line, message).help(help));
         }

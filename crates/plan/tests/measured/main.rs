@@ -175,7 +175,7 @@ fn records(trial: &Trial<'_>, overrides: &[&str]) -> Vec<Record> {
         while let (number, Some(experiment)) = next_of(&experiments, &next) {
             let (built, never) = (experiment.build().unwrap(), AtomicBool::new(false));
             let record = simulate(experiment, built, String::new(), &never, &mut |_| {});
-            done.lock().unwrap().push((number, record.unwrap()));
+            done.lock().unwrap().push((number, record.unwrap().unwrap()));
         }
     };
     thread::scope(|scope| {

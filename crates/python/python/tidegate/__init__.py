@@ -102,6 +102,7 @@ def run(
     capture=None,
     at=None,
     capture_limit=None,
+    max_file=None,
     progress=None,
 ):
     """Runs a scenario and returns its `Result`.
@@ -118,6 +119,7 @@ def run(
     capture    pcapng file for Wireshark with the packets of the links `at`; single runs only
     at         link such as "leaf0>host3", or several; "all" is every link
     capture_limit   maximum packets in the capture; default: about a gigabyte
+    max_file   maximum size of a flow list or a table of sizes, such as "1GiB" or bytes; default: 64 MiB
     progress   True or False for a line on standard error, or a function of (runs done, all runs, fraction of the work);
                default: a line on a terminal and in a notebook
 
@@ -131,6 +133,7 @@ def run(
             source,
             is_text,
             [*_overrides(sets), *_seeds(seeds)],
+            max_file=_size(max_file),
             out=out,
             resume=resume,
             jobs=_count("jobs", jobs),
@@ -159,9 +162,9 @@ def sweep(scenario, axes, *, sets=None, **options):
     return run(scenario, sets=changes, **options)
 
 
-def check(scenario, *, sets=None, resolved=False):
+def check(scenario, *, sets=None, resolved=False, max_file=None):
     """Validates a scenario and returns a summary, or with `resolved` the whole scenario with all defaults."""
-    text, warnings = _tidegate.check(*_source(scenario), _overrides(sets), resolved)
+    text, warnings = _tidegate.check(*_source(scenario), _overrides(sets), resolved, _size(max_file))
     notes = [] if resolved else [f"warning: {warning}" for warning in warnings]
     return Page("\n".join([text.rstrip("\n"), *notes]))
 
@@ -278,6 +281,12 @@ def _count(name, number):
     if number is not None and (count is None or count <= 0):
         raise Error(f"{name} is {number!r}; allowed: a whole number above 0")
     return count
+
+
+def _size(size):
+    """A size as the program reads it: text such as "1GiB", or a number of bytes."""
+    count = _whole(size)
+    return (None if size is None else str(size)) if count is None else f"{count}B"
 
 
 def _whole(number):

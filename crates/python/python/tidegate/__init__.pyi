@@ -42,6 +42,7 @@ def run(
     capture: Optional[_Path] = None,
     at: Union[str, Iterable[str], None] = None,
     capture_limit: Optional[int] = None,
+    max_file: Union[str, int, None] = None,
     progress: _Progress = None,
 ) -> Result: ...
 def sweep(
@@ -59,9 +60,10 @@ def sweep(
     capture: Optional[_Path] = None,
     at: Union[str, Iterable[str], None] = None,
     capture_limit: Optional[int] = None,
+    max_file: Union[str, int, None] = None,
     progress: _Progress = None,
 ) -> Result: ...
-def check(scenario: _Scenario, *, sets: Optional[Mapping[str, Any]] = None, resolved: bool = False) -> Page: ...
+def check(scenario: _Scenario, *, sets: Optional[Mapping[str, Any]] = None, resolved: bool = False, max_file: Union[str, int, None] = None) -> Page: ...
 def reproduce(
     *figures: str,
     paper: Optional[str] = None,

@@ -200,6 +200,7 @@ def run(
     is_text: bool,
     overrides: list[str],
     *,
+    max_file: Optional[str],
     out: Union[str, PathLike[str], None],
     resume: bool,
     jobs: Optional[int],
@@ -209,4 +210,6 @@ def run(
     capture: Optional[tuple[Union[str, PathLike[str]], str, Optional[int]]],
     tick: Callable[[int, int, float], object],
 ) -> Result: ...
-def check(source: str, is_text: bool, overrides: list[str], resolved: bool) -> tuple[str, list[str]]: ...
+def check(
+    source: str, is_text: bool, overrides: list[str], resolved: bool, max_file: Optional[str]
+) -> tuple[str, list[str]]: ...

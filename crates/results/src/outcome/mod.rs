@@ -176,7 +176,7 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
         let flow = &planned.flow;
         flows.push(Flow {
             number,
-            name: built.names.get(number as usize).cloned().unwrap_or_default(),
+            name: built.name(number as usize).to_owned(),
             source: planned.source,
             src: flow.src.0,
             dst: flow.dst.0,

@@ -41,7 +41,7 @@ pub(crate) struct ListText {
     pub(crate) file: Option<PathBuf>,
     pub(crate) group: u8,
     /// Parsed flows, shared by all points of a sweep.
-    pub(crate) list: Arc<List>,
+    pub(crate) list: List,
 }
 
 /// Files that a scenario refers to, each read once, and its lists of flows.
@@ -54,10 +54,7 @@ pub(crate) struct Listed<'a> {
 }
 
 /// Flow lists that were read, by text and group.
-type ListsRead = BTreeMap<(Arc<str>, u8), Arc<List>>;
-
-/// Maximum size of a file: about a million flows.
-const LONGEST: u64 = 64 << 20;
+type ListsRead = BTreeMap<(Arc<str>, u8), List>;
 
 impl<'a> Listed<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
@@ -80,9 +77,11 @@ impl<'a> Listed<'a> {
         if let Some(known) = self.texts.borrow().get(&path) {
             return Ok(known.clone());
         }
-        let (real, text) = self.files.read(&path, LONGEST).map_err(|why| {
-            let message = format!("`{}` cannot be read: {why}", path.display());
-            Problem::new(message).at(loc)
+        let (real, text) = self.files.read(&path, self.files.longest()).map_err(|why| {
+            let problem = Problem::new(format!("`{}` cannot be read: {why}", path.display()));
+            let is_long = why.starts_with("it is longer than");
+            let help = "raise the limit: --max-file 1GiB, or max_file=\"1GiB\" in Python";
+            if is_long { problem.at(loc).help(help) } else { problem.at(loc) }
         })?;
         let file = (real, Arc::from(text));
         self.texts.borrow_mut().insert(path, file.clone());
@@ -101,17 +100,14 @@ impl<'a> Listed<'a> {
     }
 
     /// The flows of a list, all of one group.
-    fn list(&self, text: &Arc<str>, group: u8) -> Result<Arc<List>, LineError> {
+    fn list(&self, text: &Arc<str>, group: u8) -> Result<List, LineError> {
         let key = (Arc::clone(text), group);
         if let Some(list) = self.lists.borrow().get(&key) {
-            return Ok(Arc::clone(list));
+            return Ok(list.clone());
         }
         let mut list = List::parse(text)?;
-        for entry in &mut list.entries {
-            entry.flow.group = group;
-        }
-        let list = Arc::new(list);
-        self.lists.borrow_mut().insert(key, Arc::clone(&list));
+        list.set_group(group);
+        self.lists.borrow_mut().insert(key, list.clone());
         Ok(list)
     }
 }

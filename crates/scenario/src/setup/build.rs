@@ -31,14 +31,31 @@ pub struct Built {
     pub trace: Option<u32>,
     /// Source of each flow, in the order of the setup's flows.
     pub plan: Vec<Planned>,
-    /// Ids in flow lists, in the same order; empty without a list.
-    pub names: Vec<String>,
     /// Convention for completion times.
     pub convention: Convention,
     /// Flows that count.
     pub window: Window,
     /// Name of each link, such as `leaf0>host3`.
     pub ports: Vec<String>,
+    /// Flow lists by source.
+    lists: Vec<Option<List>>,
+}
+
+impl Built {
+    /// Id of a flow in its list; empty if it comes from no list.
+    pub fn name(&self, flow: usize) -> &str {
+        let planned = self.plan.get(flow);
+        let list = planned.and_then(|planned| self.lists.get(planned.source as usize)?.as_ref());
+        planned.zip(list).map_or("", |(planned, list)| list.id(planned.index as usize))
+    }
+}
+
+/// The list of a source that is one.
+fn list(source: &Source) -> Option<&List> {
+    match source {
+        Source::List(list) => Some(list),
+        _ => None,
+    }
 }
 
 impl Described {
@@ -99,7 +116,7 @@ impl Described {
         let shared = &self.transport.shared;
         let receive = shared.host_receive.check();
         receive.map_err(|error| shared.host_receive.locs.problem(&error))?;
-        let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
+        let paths = self.list_paths(&traffic, &plan, &network)?;
         let ports = port_names(&network);
         let think_times = plan.iter().zip(0..).filter_map(|(planned, number)| {
             let source = &traffic.sources[planned.source as usize];
@@ -138,10 +155,10 @@ impl Described {
             setup,
             trace: self.observe.trace.0,
             plan,
-            names,
             convention: self.measure.convention,
             window,
             ports,
+            lists: traffic.sources.iter().map(|source| list(source).cloned()).collect(),
         };
         Ok((built, traffic))
     }
@@ -207,7 +224,7 @@ impl Described {
         for traffic in &self.traffic.0 {
             let mut source = traffic.source.clone();
             if let Some(text) = &traffic.list {
-                source = Source::List(List::clone(&text.list));
+                source = Source::List(text.list.clone());
             }
             if let Source::Poisson(config) = &mut source {
                 if traffic.link == Follows::Topology {
@@ -255,24 +272,20 @@ impl Described {
         Err(limits.too_many_flows(plan.len() as u64).at(locs.of(field)))
     }
 
-    /// Additional columns of flow lists: names and paths.
-    fn list_columns(
+    /// Paths of the flows of lists; empty if none has one.
+    fn list_paths(
         &self,
         traffic: &workload::Traffic,
         plan: &[Planned],
         network: &Network,
-    ) -> Result<(Vec<String>, Vec<u32>), Problem> {
-        let entry = |planned: &Planned| match &traffic.sources[planned.source as usize] {
-            Source::List(list) => list.entries.get(planned.index as usize),
-            _ => None,
-        };
-        if !traffic.sources.iter().any(|source| matches!(source, Source::List(_))) {
-            return Ok((Vec::new(), Vec::new()));
+    ) -> Result<Vec<u32>, Problem> {
+        let lists: Vec<Option<&List>> = traffic.sources.iter().map(list).collect();
+        let entry =
+            |planned: &Planned| lists[planned.source as usize]?.entries.get(planned.index as usize);
+        let path = |planned: &Planned| entry(planned)?.path;
+        if lists.iter().all(Option::is_none) {
+            return Ok(Vec::new());
         }
-        let name = |planned| entry(planned).map_or(String::new(), |entry| entry.id.to_string());
-        let names = plan.iter().map(name).collect();
-        let paths: Vec<Option<u32>> =
-            plan.iter().map(|planned| entry(planned).and_then(|entry| entry.path)).collect();
         let loc = |planned: &Planned| {
             let locs = &self.traffic.0[planned.source as usize].locs;
             locs.of(if locs.names("file") { "file" } else { "flows" })
@@ -288,13 +301,13 @@ impl Described {
                     .help("ACKs follow the path of their data"));
             }
         }
-        if paths.iter().all(Option::is_none) {
-            return Ok((names, Vec::new()));
+        if plan.iter().all(|planned| path(planned).is_none()) {
+            return Ok(Vec::new());
         }
         let routes = Routes::new(network).map_err(|error| self.setup_problem(&error))?;
-        let mut chosen = Vec::with_capacity(paths.len());
-        for (planned, path) in plan.iter().zip(paths) {
-            let Some(path) = path else {
+        let mut chosen = Vec::with_capacity(plan.len());
+        for planned in plan {
+            let Some(path) = path(planned) else {
                 return Err(Problem::new("some flows have a path and others have none")
                     .at(loc(planned))
                     .help("give all flows of the run a `path`, or none"));
@@ -311,7 +324,7 @@ impl Described {
             }
             chosen.push(path);
         }
-        Ok((names, chosen))
+        Ok(chosen)
     }
 
     fn source_problem(&self, error: &workload::Error) -> Problem {

@@ -61,11 +61,12 @@ fn a_file_overrides_its_includes() {
 
     let list = read_of(files, "list.toml", &[]).unwrap();
     let built = list.plan().unwrap()[0].build().unwrap();
-    assert_eq!(built.names, ["a", "b"]);
+    assert_eq!([built.name(0), built.name(1), built.name(2)], ["a", "b", ""]);
     assert_eq!(built.plan.iter().map(|planned| planned.index).collect::<Vec<_>>(), [1, 0]);
     // A resolved scenario needs no other file.
     let again = Scenario::parse("resolved.toml", &list.resolved(), &[]).unwrap();
-    assert_eq!(again.plan().unwrap()[0].build().unwrap().names, ["a", "b"]);
+    let built = again.plan().unwrap()[0].build().unwrap();
+    assert_eq!([built.name(0), built.name(1)], ["a", "b"]);
 }
 
 #[test]

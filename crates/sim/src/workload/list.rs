@@ -1,6 +1,6 @@
 //! An exact list of flows from a CSV file: `id,start_s,src,dst,bytes`.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tidegate_units::{About, Time};
 
@@ -14,18 +14,19 @@ pub(super) const ABOUT: About =
     About::new("list", "an exact list of flows from a CSV file", "workloads.md#Lists")
         .needs("file = \"flows.csv\"\n");
 
-/// A list of flows in the order of its file, which is also the order of results.
+/// A list of flows in the order of its file, which is also the order of results. Copies share its
+/// memory: about 70 bytes a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
     /// The flows, one for each line.
-    pub entries: Vec<Entry>,
+    pub entries: Arc<Vec<Entry>>,
+    /// The ids of all flows in a row.
+    ids: Arc<str>,
 }
 
 /// A flow of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id in the file: any text, unique.
-    pub id: Box<str>,
     /// The flow, in group 0.
     pub flow: Flow,
     /// Path of its data, such as a spine's number; `None` to hash.
@@ -34,7 +35,11 @@ pub struct Entry {
     pub ack_path: Option<u32>,
     /// Line in the file, counted from 1.
     pub line: u32,
+    /// End of its id among all ids.
+    id_end: u32,
 }
+
+const _: () = assert!(size_of::<Entry>() <= 64, "a list may have millions of flows");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
@@ -103,7 +108,7 @@ impl List {
     /// use tidegate_sim::workload::List;
     ///
     /// let list = List::parse("id,start_s,src,dst,bytes\nquery,0.0015,0,8,20000\n").unwrap();
-    /// assert_eq!(&*list.entries[0].id, "query");
+    /// assert_eq!(list.id(0), "query");
     /// assert_eq!(list.entries[0].flow.start.as_ps(), 1_500_000_000);
     ///
     /// let error = list.check(8).unwrap_err();
@@ -111,60 +116,15 @@ impl List {
     ///     accepted: 0 to 7");
     /// ```
     pub fn parse(text: &str) -> Result<Self, LineError> {
-        let mut columns = Column::NEEDED.to_vec();
-        let mut has_names = false;
-        let mut known = BTreeMap::new();
-        let mut entries: Vec<Entry> = Vec::new();
-        for (line, row) in lines(text) {
-            let wrong = |column: &'static str, value: &str, fault, accepted: &str| LineError {
-                line,
-                column,
-                value: value.into(),
-                fault,
-                accepted: accepted.into(),
-            };
-            let cells: Vec<&str> = row.split(',').map(str::trim).collect();
-            let is_header = !has_names && entries.is_empty() && cells.iter().skip(1).any(is_name);
-            if is_header {
-                columns = header(&cells)
-                    .map_err(|(cell, fault)| wrong("header", cell, fault, COLUMNS))?;
-                has_names = true;
-                continue;
-            }
-            if let [_] = cells.as_slice()
-                && let Some(separator) = [";", "\t"].into_iter().find(|it| row.contains(it))
-            {
-                let shown = if separator == ";" { ";" } else { "tab" };
-                let accepted = format!("a comma: {COLUMNS}");
-                return Err(wrong("columns", shown, Fault::Separator, &accepted));
-            }
-            if cells.len() != columns.len() {
-                let found = format!("{} columns", cells.len());
-                let names: Vec<_> = columns.iter().map(|column| column.name()).collect();
-                let mut accepted = format!("{} columns: {}", columns.len(), names.join(","));
-                if !has_names && cells.len() > columns.len() {
-                    accepted += "; further columns need a header";
-                }
-                return Err(wrong("columns", &found, Fault::ColumnCount, &accepted));
-            }
-            let mut entry = Entry::empty(line);
-            for (&column, cell) in columns.iter().zip(cells) {
-                entry
-                    .fill(column, cell)
-                    .map_err(|fault| wrong(column.name(), cell, fault, column.accepts()))?;
-            }
-            if entry.flow.src == entry.flow.dst {
-                let accepted = "a host other than src";
-                let dst = entry.flow.dst.to_string();
-                return Err(wrong("dst", &dst, Fault::SameHost, accepted));
-            }
-            if let Some(first) = known.insert(entry.id.clone(), line) {
-                let accepted = format!("an id that is not on line {first}");
-                return Err(wrong("id", &entry.id, Fault::Duplicate, &accepted));
-            }
-            entries.push(entry);
+        let (mut entries, mut ids) = (Vec::new(), String::new());
+        let read = read(text, &mut entries, &mut ids);
+        let list = Self { entries: entries.into(), ids: ids.into() };
+        // It is on an earlier line than a fault that ended the reading.
+        if let Some(error) = list.duplicate() {
+            return Err(error);
         }
-        if entries.is_empty() {
+        read?;
+        if list.entries.is_empty() {
             return Err(LineError {
                 line: 1,
                 column: "lines",
@@ -173,12 +133,38 @@ impl List {
                 accepted: format!("at least one line of {COLUMNS}"),
             });
         }
-        Ok(Self { entries })
+        Ok(list)
+    }
+
+    /// Id of a flow: any text, unique. Empty if there is no such flow.
+    pub fn id(&self, index: usize) -> &str {
+        let end = |index: usize| self.entries.get(index).map_or(0, |entry| entry.id_end as usize);
+        let start = index.checked_sub(1).map_or(0, end);
+        self.ids.get(start..end(index)).unwrap_or_default()
+    }
+
+    /// The first line with the id of an earlier one. Sorting takes less memory than a set.
+    fn duplicate(&self) -> Option<LineError> {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        // Counted ids are in this order already.
+        order.sort_unstable_by_key(|&index| (self.id(index).len(), self.id(index), index));
+        let pairs = order.windows(2).filter(|pair| self.id(pair[0]) == self.id(pair[1]));
+        let pair = pairs.min_by_key(|pair| pair[1])?;
+        let [first, second] = [pair[0], pair[1]].map(|index| self.entries[index].line);
+        let accepted = format!("an id that is not on line {first}");
+        Some(LineError::new(second, "id", self.id(pair[1]), Fault::Duplicate, &accepted))
+    }
+
+    /// Puts all flows into a group of the results.
+    pub fn set_group(&mut self, group: u8) {
+        for entry in Arc::make_mut(&mut self.entries) {
+            entry.flow.group = group;
+        }
     }
 
     /// Checks that all hosts are below `hosts`.
     pub fn check(&self, hosts: u32) -> Result<(), LineError> {
-        for entry in &self.entries {
+        for entry in &*self.entries {
             for (column, host) in [("src", entry.flow.src), ("dst", entry.flow.dst)] {
                 if host.0 >= hosts {
                     return Err(LineError {
@@ -199,15 +185,68 @@ impl List {
         Extent { flows: Some(self.entries.len() as u64), field: "file" }
     }
 
-    pub(super) fn flows(&self) -> Vec<Flow> {
-        self.entries.iter().map(|entry| entry.flow).collect()
+    pub(super) fn flows(&self) -> impl ExactSizeIterator<Item = Flow> {
+        self.entries.iter().map(|entry| entry.flow)
     }
+}
+
+/// Reads the lines of a file up to a faulty one.
+fn read(text: &str, entries: &mut Vec<Entry>, ids: &mut String) -> Result<(), LineError> {
+    let mut columns = Column::NEEDED.to_vec();
+    let mut has_names = false;
+    let mut cells: Vec<&str> = Vec::new();
+    for (line, row) in lines(text) {
+        let wrong = |column: &'static str, value: &str, fault, accepted: &str| {
+            LineError::new(line, column, value, fault, accepted)
+        };
+        cells.clear();
+        cells.extend(row.split(',').map(str::trim));
+        let is_header = !has_names && entries.is_empty() && cells.iter().skip(1).any(is_name);
+        if is_header {
+            columns =
+                header(&cells).map_err(|(cell, fault)| wrong("header", cell, fault, COLUMNS))?;
+            has_names = true;
+            continue;
+        }
+        if let [_] = cells.as_slice()
+            && let Some(separator) = [";", "\t"].into_iter().find(|it| row.contains(it))
+        {
+            let shown = if separator == ";" { ";" } else { "tab" };
+            let accepted = format!("a comma: {COLUMNS}");
+            return Err(wrong("columns", shown, Fault::Separator, &accepted));
+        }
+        if cells.len() != columns.len() {
+            let found = format!("{} columns", cells.len());
+            let names: Vec<_> = columns.iter().map(|column| column.name()).collect();
+            let mut accepted = format!("{} columns: {}", columns.len(), names.join(","));
+            if !has_names && cells.len() > columns.len() {
+                accepted += "; further columns need a header";
+            }
+            return Err(wrong("columns", &found, Fault::ColumnCount, &accepted));
+        }
+        let mut entry = Entry::empty(line);
+        for (&column, &cell) in columns.iter().zip(&cells) {
+            if column == Column::Id {
+                ids.push_str(cell);
+            }
+            entry
+                .fill(column, cell)
+                .map_err(|fault| wrong(column.name(), cell, fault, column.accepts()))?;
+        }
+        if entry.flow.src == entry.flow.dst {
+            let dst = entry.flow.dst.to_string();
+            return Err(wrong("dst", &dst, Fault::SameHost, "a host other than src"));
+        }
+        entry.id_end = u32::try_from(ids.len())
+            .map_err(|_| wrong("id", "", Fault::TooLarge, "4 GiB of ids in a file"))?;
+        entries.push(entry);
+    }
+    Ok(())
 }
 
 impl Entry {
     fn empty(line: u32) -> Self {
         Self {
-            id: "".into(),
             flow: Flow {
                 start: Time::ZERO,
                 bytes: 0,
@@ -220,6 +259,7 @@ impl Entry {
             path: None,
             ack_path: None,
             line,
+            id_end: 0,
         }
     }
 
@@ -230,7 +270,7 @@ impl Entry {
             return if may_be_empty { Ok(()) } else { Err(Fault::Missing) };
         }
         match column {
-            Column::Id => self.id = cell.into(),
+            Column::Id => {}
             Column::Start => self.flow.start = Time::from_ps(scaled(cell, 12)?),
             Column::Src => self.flow.src = HostId(number()?),
             Column::Dst => self.flow.dst = HostId(number()?),
@@ -292,7 +332,8 @@ mod tests {
         let found: Vec<_> = list
             .entries
             .iter()
-            .map(|entry| (&*entry.id, entry.flow.start, entry.flow.bytes, entry.line))
+            .enumerate()
+            .map(|(i, entry)| (list.id(i), entry.flow.start, entry.flow.bytes, entry.line))
             .collect();
         assert_eq!(found, [("b", Time::from_ms(500), 20_000, 2), ("a", Time::from_us(1), 1, 4)]);
         assert_eq!(list.entries[0].flow.src, HostId(3));
@@ -321,7 +362,7 @@ mod tests {
         let entry = &list.entries[0];
         assert_eq!((entry.flow.bytes, entry.flow.src, entry.flow.dst), (5, HostId(1), HostId(2)));
         assert_eq!((entry.path, entry.ack_path, entry.flow.service), (Some(3), None, 255));
-        assert_eq!(&*entry.id, "7");
+        assert_eq!(list.id(0), "7");
     }
 
     #[test]

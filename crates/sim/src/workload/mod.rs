@@ -84,6 +84,9 @@ pub struct Extent {
     pub field: &'static str,
 }
 
+/// Flows of a source, in order of creation.
+type Flows<'a> = Box<dyn ExactSizeIterator<Item = Flow> + 'a>;
+
 /// Declares the modules of all sources and the enum of their settings. A module holds a `Config`
 /// with the methods `flows` and `extent`. [`Published::NAMES`] are further names, for parameter
 /// sets of `poisson`.
@@ -104,13 +107,15 @@ macro_rules! sources {
         }
 
         impl Source {
-            fn flows(&self, env: &Env) -> Result<Vec<Flow>, Cause> {
+            fn flows(&self, env: &Env) -> Result<Flows<'_>, Cause> {
                 Ok(match self {
                     Self::List(list) => {
                         list.check(env.hosts).map_err(Cause::Line)?;
-                        list.flows()
+                        Box::new(list.flows())
                     }
-                    $(Self::$variant(config) => config.flows(env).map_err(Cause::Setting)?,)*
+                    $(Self::$variant(config) => {
+                        Box::new(config.flows(env).map_err(Cause::Setting)?.into_iter())
+                    })*
                 })
             }
 
@@ -213,10 +218,12 @@ impl Traffic {
                 return Err(error(Cause::TooMany));
             }
             let planned = |(flow, index)| Planned { flow, source: number, index };
-            all.extend(flows.into_iter().zip(0..).map(planned));
+            all.extend(flows.zip(0..).map(planned));
         }
-        // Stable, so that flows with the same start keep their order.
-        all.sort_by_key(|planned| planned.flow.start);
+        // Stable, so that flows with the same start keep their order. Sorting takes memory.
+        if !all.is_sorted_by_key(|planned| planned.flow.start) {
+            all.sort_by_key(|planned| planned.flow.start);
+        }
         Ok(all)
     }
 

@@ -11,17 +11,18 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
+use std::time::Duration;
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use tidegate_report::folder::{self, Folder};
 use tidegate_results::Record;
 use tidegate_results::outcome::record;
-use tidegate_results::record::End;
 use tidegate_scenario::{Built, Experiment};
-use tidegate_sim::run::{self, Status};
+use tidegate_sim::run::{self, Outcome, Status};
 use tidegate_units::ConfigError;
 
 use crate::capture::Capture;
@@ -184,8 +185,9 @@ impl Sweep<'_> {
         experiment: &Experiment,
         threads: NonZeroUsize,
     ) -> Result<Option<Record>, Failure> {
-        let built = experiment.build();
-        let mut built = built.map_err(|problem| Failure::Refused(problem.to_string()))?;
+        let Some(mut built) = build(experiment, self.interrupt)? else {
+            return Ok(None);
+        };
         let wanted = self.threads.unwrap_or(built.setup.threads);
         built.setup.threads = wanted.min(threads);
         self.simulate_built(experiment, built, (self.command)(experiment))
@@ -201,30 +203,73 @@ impl Sweep<'_> {
         self.progress.started(experiment, built.setup.flows.len());
         let mut report = |status| self.progress.advanced(experiment, status);
         let interrupt = self.interrupt;
-        let record = match self.capture {
-            Some(capture) => capture.run(experiment, &built, command, interrupt, &mut report)?,
+        match self.capture {
+            Some(capture) => capture.run(experiment, &built, command, interrupt, &mut report),
             None => simulate(experiment, built, command, interrupt, &mut report)
-                .map_err(|error| Failure::Refused(error.to_string()))?,
-        };
-        Ok((record.run.end != End::Interrupted).then_some(record))
+                .map_err(|error| Failure::Refused(error.to_string())),
+        }
     }
 }
 
-/// Runs an experiment, with a trace if it asks for one.
+/// Builds a run; `None` if interrupted. Millions of flows take seconds, which no flag is checked
+/// in: an interrupted build goes on alone, and its result is dropped.
+pub fn build(experiment: &Experiment, interrupt: &AtomicBool) -> Result<Option<Built>, Failure> {
+    let own = experiment.clone();
+    let (sender, built) = channel();
+    let builder = thread::Builder::new().name(format!("{THREADS}build"));
+    let worker = builder.spawn(move || _ = sender.send(own.build()));
+    let Ok(worker) = worker else {
+        // Without another thread, build here.
+        let built = experiment.build().map_err(|problem| Failure::Refused(problem.to_string()));
+        return built.map(Some);
+    };
+    while !interrupt.load(Ordering::Relaxed) {
+        match built.recv_timeout(TICK) {
+            Ok(built) => {
+                let built = built.map_err(|problem| Failure::Refused(problem.to_string()));
+                return built.map(Some);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it sends before it ends"),
+            },
+        }
+    }
+    Ok(None)
+}
+
+/// Interval of checks for interrupts while a run is built.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Runs an experiment, with a trace if it asks for one; `None` if interrupted.
 pub fn simulate(
     experiment: &Experiment,
     built: Built,
     command: String,
     interrupt: &AtomicBool,
     report: &mut dyn FnMut(Status),
-) -> Result<Record, ConfigError> {
+) -> Result<Option<Record>, ConfigError> {
     match built.trace {
         Some(flow) => trace::run(experiment, built, flow, command, interrupt, report),
         None => {
             let outcome = run::run_watched(&built.setup, interrupt, report)?;
-            record(experiment, command, &built, &outcome)
+            finished(experiment, command, &built, &outcome)
         }
     }
+}
+
+/// Record of a run; `None` if interrupted. The records of millions of flows take seconds.
+pub(crate) fn finished(
+    experiment: &Experiment,
+    command: String,
+    built: &Built,
+    outcome: &Outcome,
+) -> Result<Option<Record>, ConfigError> {
+    if outcome.end == run::End::Interrupted {
+        return Ok(None);
+    }
+    record(experiment, command, built, outcome).map(Some)
 }
 
 /// Several sweeps whose runs share one queue, so that no core waits for the last run of a sweep.

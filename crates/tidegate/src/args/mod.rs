@@ -7,6 +7,7 @@ pub(crate) mod testbed;
 pub(crate) mod tune;
 
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{IntErrorKind, NonZeroU32, NonZeroU64, NonZeroUsize, ParseIntError};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use clap_complete::Shell;
 use tidegate_report::figures::Titles;
 use tidegate_study::Shard;
 use tidegate_study::text::nearest;
+use tidegate_units::Bytes;
 
 use crate::catalogue::Kind;
 
@@ -152,6 +154,21 @@ pub(crate) struct Running {
     pub(crate) common: Common,
 }
 
+/// Options of reading a scenario.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Reading {
+    /// Maximum size of a flow list or a table of sizes, such as 1GiB [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_file: Option<Bytes>,
+}
+
+/// As an option of the command line, with a space before it.
+impl Display for Reading {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.max_file.map_or(Ok(()), |size| write!(f, " --max-file {size}"))
+    }
+}
+
 /// Division of the runs among machines.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
@@ -210,6 +227,8 @@ pub(crate) struct Run {
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
     pub(crate) capture: Capture,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) running: Running,
 }
@@ -376,6 +395,8 @@ pub(crate) struct Check {
     /// Print the whole scenario with every default written out
     #[arg(long)]
     pub(crate) resolved: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -13,7 +13,8 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<ExitStatus, Err
     let mut status = ExitStatus::Good;
     let mut values = Vec::new();
     for file in &arguments.files {
-        let checked = source::read(file, &arguments.set).and_then(|scenario| {
+        let read = source::read_up_to(file, &arguments.set, arguments.reading.max_file);
+        let checked = read.and_then(|scenario| {
             Study::new(file, scenario, &[]).map_err(|error| match error {
                 StudyError::Scenario(problem) => Unread::Problem(problem),
                 error => Unread::NoFile(error.to_string()),

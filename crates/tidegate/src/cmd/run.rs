@@ -17,7 +17,7 @@ use tidegate_study::{OpenStudy, Study, cost};
 
 use crate::args::engine::EngineName;
 use crate::args::testbed::{On, World};
-use crate::args::{self, Running};
+use crate::args::{self, Reading, Running};
 use crate::engine::{self, Target, Work};
 use crate::interrupt::{self, INTERRUPT, is_interrupted};
 use crate::output::{Error, ExitStatus, Output};
@@ -58,6 +58,7 @@ pub(crate) fn run(
     files: &[String],
     running: &Running,
     on: &On,
+    reading: Reading,
     recorded: &Recorded<'_>,
     output: Output,
 ) -> Result<ExitStatus, Error> {
@@ -78,9 +79,10 @@ pub(crate) fn run(
     let mut jobs: Vec<Job> = Vec::new();
     // All files are read before the first is run: a mistake in the last one is reported at once.
     for file in files {
-        let scenario = source::read(file, &overrides).map_err(Error::new)?;
+        let scenario = source::read_up_to(file, &overrides, reading.max_file);
+        let scenario = scenario.map_err(Error::new)?;
         let mut study = Study::new(file, scenario, &overrides).map_err(Error::new)?;
-        study.set_options(&on.to_string(), &overrides);
+        study.set_options(&on.to_string(), &reading.to_string(), &overrides);
         study.baseline(running.baseline.as_deref()).map_err(Error::new)?;
         if on.world == World::Live {
             check_untraced(&study.plan)?;
@@ -99,7 +101,7 @@ pub(crate) fn run(
     }
     interrupt::watch(output);
     if let Some(engine) = running.engine.elsewhere()
-        && !fill(&jobs, running, on, (engine, &overrides), output)?
+        && !fill(&jobs, running, on, reading, (engine, &overrides), output)?
     {
         return Ok(ExitStatus::Bad);
     }
@@ -128,6 +130,7 @@ fn fill(
     jobs: &[Job],
     running: &Running,
     on: &On,
+    reading: Reading,
     (engine, overrides): (EngineName, &[String]),
     output: Output,
 ) -> Result<bool, Error> {
@@ -147,6 +150,9 @@ fn fill(
     engine::check_free(folder)?;
     let mut task = vec!["run".to_owned(), study.file.clone()];
     engine::add_options(&mut task, "--set", overrides);
+    if let Some(size) = reading.max_file {
+        engine::add_options(&mut task, "--max-file", &[size.to_string()]);
+    }
     if let Some(threads) = running.threads {
         engine::add_options(&mut task, "--threads", &[threads.to_string()]);
     }

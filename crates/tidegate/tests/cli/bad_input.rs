@@ -161,6 +161,8 @@ fn a_file_that_never_ends_is_refused_by_name_and_limit() {
         ("run /dev/zero", "`/dev/zero` cannot be read: it is longer than 4 MiB"),
         ("run sizes.toml", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
         ("run list.toml", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
+        ("run list.toml", "raise the limit: --max-file 1GiB"),
+        ("run list.toml --max-file 70MiB", "`/dev/zero` cannot be read: it is longer than 70 MiB"),
         ("plan /dev/zero", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
         ("plan web --current /dev/zero", "`/dev/zero` cannot be read: it is longer than 64 MiB"),
     ] {
