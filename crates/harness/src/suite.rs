@@ -31,6 +31,18 @@ pub const CEILING: Duration = Duration::from_secs(30 * 60);
 /// Interval between checks of the running test.
 const TICK: Duration = Duration::from_secs(1);
 
+/// Waits until a condition holds. Returns whether it did within the time limit of a test.
+pub fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < CEILING {
+        if holds() {
+            return true;
+        }
+        thread::park_timeout(Duration::from_millis(10));
+    }
+    false
+}
+
 /// The running test, with its start time.
 static RUNNING: Mutex<Option<(&'static str, Instant)>> = Mutex::new(None);
 
@@ -87,6 +99,17 @@ pub fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_condition_is_checked_until_it_holds() {
+        let mut checks = 0;
+        let holds = || {
+            checks += 1;
+            checks == 3
+        };
+        assert!(wait_until(holds));
+        assert_eq!(checks, 3);
+    }
 
     #[test]
     fn a_test_has_a_time_limit_and_a_suite_has_none() {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use serde_json::Value;
+use tidegate_harness::suite;
 use tidegate_host::algorithm::Algorithm;
 use tidegate_host::{kernel, machine};
 
@@ -39,13 +40,8 @@ fn held() -> BTreeSet<String> {
 /// Nothing is held any more than before, at the latest when the kernel has cleaned up.
 fn check_nothing_is_left(before: &BTreeSet<String>) {
     let more = || held().difference(before).cloned().collect::<Vec<_>>();
-    for _ in 0..100 {
-        if more().is_empty() {
-            break;
-        }
-        // It frees programs and maps some time after the last use.
-        thread::park_timeout(Duration::from_millis(100));
-    }
+    // It frees programs and maps some time after the last use.
+    suite::wait_until(|| more().is_empty());
     assert_eq!(more(), Vec::<String>::new());
     let available = machine::available();
     assert!(!available.iter().any(|name| name.starts_with("tg_")), "{available:?}");
@@ -272,12 +268,7 @@ pub(crate) fn ten_thousand_connections_leave_nothing_behind() {
     // Both ends are ours. The last sockets may still be closing.
     let opened = loaded.status()["opened"].as_u64().unwrap();
     assert_eq!(opened, 2 * CONNECTIONS as u64);
-    for _ in 0..100 {
-        if loaded.status()["connections"] == 0 {
-            break;
-        }
-        thread::park_timeout(Duration::from_millis(100));
-    }
+    suite::wait_until(|| loaded.status()["connections"] == 0);
     let status = loaded.status();
     assert_eq!(
         (&status["connections"], &status["refused_ecn"]),

@@ -141,11 +141,20 @@ impl Bed {
         receiver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         let sender = self.hosts[from].run(|| UdpSocket::bind("0.0.0.0:0"));
         let sender = sender.unwrap().unwrap();
-        (0..50).any(|_| {
+        suite::wait_until(|| {
             // While the link is down there is no path.
             let _ = sender.send_to(b"hello", &target);
             receiver.recv(&mut [0; 16]).is_ok()
         })
+    }
+
+    /// Whether a host has no TCP connection that can still send.
+    pub(crate) fn is_silent(&self, host: usize) -> bool {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/tcp");
+        let text = self.hosts[host].run(read).unwrap().unwrap();
+        let states = text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(3));
+        // TIME-WAIT and LISTEN.
+        states.into_iter().all(|state| ["06", "0A"].contains(&state))
     }
 
     /// Frames counted by a host's kernel at its interface: received and sent.

@@ -1,10 +1,12 @@
 //! The switch's counters agree with the kernels on both sides.
 
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tidegate_dataplane::{mark, sched};
-use tidegate_live::Counters;
+use tidegate_harness::suite;
+use tidegate_live::{Counters, Live};
 
 use super::bed::Bed;
 
@@ -92,37 +94,46 @@ pub(crate) fn every_frame_that_goes_out_arrives_in_order_or_has_a_reason() {
         host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
     }
     let receiver = bed.hosts[1].run(|| UdpSocket::bind("10.0.0.2:10")).unwrap().unwrap();
-    receiver.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let sender = bed.hosts[0].run(|| UdpSocket::bind("10.0.0.1:0")).unwrap().unwrap();
-    let (mut arrived, mut sent) = (0_u64, 0_u64);
-    let counters = bed.run(&config, || {
+    let (arrived, missing, is_over) =
+        (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
+    // The kernels on both sides may drop too, and count their drops.
+    let by_kernels =
+        || bed.counter(0, "Udp", "SndbufErrors") + bed.counter(1, "Udp", "RcvbufErrors");
+    let by_switch = |counters: &Counters| counters.ports[1].dropped() + counters.ports[0].missed;
+    let mut sent = 0_u64;
+    let control = |live: &mut Live| missing.store(by_switch(&live.counters()), Ordering::Relaxed);
+    let counters = bed.run_with(&config, control, || {
         assert!(bed.reaches(0, 1), "addresses are resolved");
         std::thread::scope(|scope| {
-            let arriving = scope.spawn(|| {
-                let (mut last, mut count) = (None, 0);
+            scope.spawn(|| {
+                let mut last = None;
                 let mut bytes = [0; 2_000];
-                while let Ok(len) = receiver.recv(&mut bytes) {
+                while !is_over.load(Ordering::Relaxed) {
+                    let Ok(len) = receiver.recv(&mut bytes) else {
+                        continue;
+                    };
                     assert_eq!(len, 1_000);
                     let number = u32::from_be_bytes(bytes[..4].try_into().unwrap());
                     assert!(last.is_none_or(|last| last < number), "{number} after {last:?}");
                     last = Some(number);
-                    count += 1;
+                    arrived.fetch_add(1, Ordering::Relaxed);
                 }
-                count
             });
             let mut bytes = [0; 1_000];
             for number in 0..PACKETS {
                 bytes[..4].copy_from_slice(&number.to_be_bytes());
                 sent += u64::from(sender.send_to(&bytes, "10.0.0.2:10").is_ok());
             }
-            arrived = arriving.join().unwrap();
+            let gone = || arrived.load(Ordering::Relaxed) + missing.load(Ordering::Relaxed);
+            suite::wait_until(|| gone() + by_kernels() >= sent);
+            is_over.store(true, Ordering::Relaxed);
         });
     });
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     let port = &counters.ports[1];
     assert!(port.drops["port-full"] > 0, "the wire was overloaded");
-    // The kernels on both sides may drop too, and count their drops.
-    let kernels = bed.counter(0, "Udp", "SndbufErrors") + bed.counter(1, "Udp", "RcvbufErrors");
-    let lost = port.dropped() + counters.ports[0].missed + kernels;
-    assert_eq!(sent, arrived + lost, "{counters:?}");
+    let lost = by_switch(&counters) + by_kernels();
+    assert_eq!(sent, arrived.into_inner() + lost, "{counters:?}");
 }

@@ -1,9 +1,10 @@
 //! Thresholds that change while packets wait.
 
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use tidegate_harness::suite;
 use tidegate_live::Counters;
+use tidegate_live::counters::PortCounters;
 
 use super::bed::Bed;
 use super::exactness::check;
@@ -19,7 +20,6 @@ const FRAMES: u64 = 2_000;
 /// control.
 const BYTES: usize = 12_000_000;
 
-#[expect(clippy::disallowed_methods, reason = "nothing shows when a kernel has no more to say")]
 pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     let bed = Bed::new(2);
     // Disables all packets except the test's.
@@ -31,10 +31,14 @@ pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     config.marking.set("threshold", THRESHOLDS[0]).unwrap();
     let mut changes: Vec<Counters> = Vec::new();
     let before = [0, 1].map(|host| bed.frames(host));
+    let (forwarded, sent_before) = (AtomicU64::new(0), before[0][1] + before[1][1]);
     let counters = bed.run_with(
         &config,
         |live| {
             let counters = live.counters();
+            let sum = |of: fn(&PortCounters) -> u64| counters.ports.iter().map(of).sum::<u64>();
+            let frames = sum(|port| port.received.packets).saturating_sub(sum(|port| port.held));
+            forwarded.store(frames, Ordering::Relaxed);
             let next = THRESHOLDS.get(changes.len() + 1);
             let since = changes.last().map_or(0, sent);
             if let Some(threshold) = next
@@ -51,7 +55,9 @@ pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
         || {
             bed.transfer(0, 1, "10.0.0.2:5001", BYTES);
             // The connection's last packets come after its last byte.
-            thread::sleep(Duration::from_millis(50));
+            assert!(suite::wait_until(|| (0..2).all(|host| bed.is_silent(host))));
+            let heard = || bed.frames(0)[1] + bed.frames(1)[1] - sent_before;
+            assert!(suite::wait_until(|| forwarded.load(Ordering::Relaxed) >= heard()));
         },
     );
     check(&bed, &counters);

@@ -7,10 +7,6 @@
 //! first run only if `TIDEGATE_TEST_ENGINES` is set.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "waits for other programs, and reads what names them"
-)]
 
 #[path = "../cli/program.rs"]
 #[expect(dead_code, reason = "snapshots and interruptions are for other tests")]
@@ -21,7 +17,6 @@ mod slurm;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
 
 use program::{Room, TINY};
 use tidegate_harness::{suite, tests};
@@ -65,18 +60,7 @@ fn start(command: &mut Command) -> Child {
 /// Waits until something is so.
 #[track_caller]
 fn wait_for(what: &str, is_so: impl FnMut() -> bool) {
-    assert!(comes(is_so), "{what} did not come");
-}
-
-fn comes(mut is_so: impl FnMut() -> bool) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < suite::CEILING {
-        if is_so() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    false
+    assert!(suite::wait_until(is_so), "{what} did not come");
 }
 
 /// Kills a running process that has this among the words of its command, and whether there was one.

@@ -63,7 +63,7 @@ fn reaches(from: &Namespace, to: &Namespace, address: &str) -> bool {
     let timeout = Duration::from_millis(200);
     receiver.set_read_timeout(Some(timeout)).unwrap();
     let sender = from.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
-    (0..50).any(|_| {
+    suite::wait_until(|| {
         let _ = sender.send_to(b"hello", (address, 9));
         receiver.recv(&mut [0; 16]).is_ok()
     })
