@@ -1,7 +1,8 @@
 //! A browser, controlled with its developer tools' protocol over a pipe.
 //!
 //! The pipe consists of two named pipes, which a shell opens as the descriptors that the browser
-//! reads and writes.
+//! reads and writes. The tests of a suite share one process; each has cookies, storage and pages of
+//! its own.
 
 #![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 
@@ -10,6 +11,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -18,12 +20,25 @@ use serde_json::{Value, json};
 
 use crate::suite::CEILING;
 
-/// A running browser, which ends when this is dropped.
+/// A browser for one test: its pages close when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
-    process: Child,
+    process: Rc<Process>,
+    /// Context of its pages.
+    context: Value,
+}
+
+/// A running browser, which ends when this is dropped.
+#[derive(Debug)]
+struct Process {
+    child: Child,
     pipe: RefCell<Pipe>,
     folder: PathBuf,
+}
+
+thread_local! {
+    /// The browser of this thread's tests.
+    static PROCESS: RefCell<Option<Rc<Process>>> = const { RefCell::new(None) };
 }
 
 #[derive(Debug)]
@@ -86,10 +101,11 @@ pub fn missing(needs: &[Need]) -> Option<String> {
     Some(reason.to_owned())
 }
 
-impl Browser {
-    /// Starts a browser with its files in a folder of its own, which is emptied.
-    pub fn start(folder: &Path) -> Self {
-        let folder = folder.to_owned();
+impl Process {
+    /// Starts a browser with its files in a folder of its own.
+    fn start() -> Self {
+        let folder = format!("tidegate-browser-{}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let pipes = ["to", "from"].map(|pipe| folder.join(pipe));
@@ -115,12 +131,12 @@ impl Browser {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let process = command.spawn().unwrap();
+        let child = command.spawn().unwrap();
         // In the order in which the shell opens them.
         let input = File::create(&pipes[0]).unwrap();
         let output = BufReader::new(File::open(&pipes[1]).unwrap());
         let pipe = Pipe { input, output, count: 0, faults: Vec::new() };
-        Self { process, pipe: RefCell::new(pipe), folder }
+        Self { child, pipe: RefCell::new(pipe), folder }
     }
 
     /// Sends a request and waits for the response.
@@ -147,17 +163,29 @@ impl Browser {
             pipe.faults.extend(fault(&answer));
         }
     }
+}
+
+impl Browser {
+    /// Opens the browser, which is started if no test has done so.
+    pub fn start() -> Self {
+        let process = PROCESS.with_borrow_mut(|shared| {
+            Rc::clone(shared.get_or_insert_with(|| Rc::new(Process::start())))
+        });
+        let context = process.ask(None, "Target.createBrowserContext", &json!({}));
+        process.pipe.borrow_mut().faults.clear();
+        Self { context: context["browserContextId"].clone(), process }
+    }
 
     /// Opens a page in a window of this size.
     pub fn open(&self, address: &str, (width, height): (u32, u32)) -> Page<'_> {
-        let target = self.ask(
+        let target = self.process.ask(
             None,
             "Target.createTarget",
             // A page in a window of its own stays visible, even if others are opened later.
-            &json!({ "url": "about:blank", "newWindow": true }),
+            &json!({ "url": "about:blank", "newWindow": true, "browserContextId": self.context }),
         );
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let session = self.ask(None, "Target.attachToTarget", &attach);
+        let session = self.process.ask(None, "Target.attachToTarget", &attach);
         let page =
             Page { browser: self, session: session["sessionId"].as_str().unwrap().to_owned() };
         for domain in ["Page", "Runtime", "Log"] {
@@ -170,14 +198,26 @@ impl Browser {
 
     /// Errors and warnings of pages; empty if there are none.
     pub fn faults(&self) -> Vec<String> {
-        std::mem::take(&mut self.pipe.borrow_mut().faults)
+        std::mem::take(&mut self.process.pipe.borrow_mut().faults)
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        if thread::panicking() {
+            // The next test has a new process, because this one may be broken.
+            PROCESS.with_borrow_mut(|shared| *shared = None);
+        } else {
+            let context = json!({ "browserContextId": self.context });
+            self.process.ask(None, "Target.disposeBrowserContext", &context);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -197,7 +237,7 @@ fn fault(event: &Value) -> Option<String> {
 
 impl Page<'_> {
     fn ask(&self, method: &str, params: &Value) -> Value {
-        self.browser.ask(Some(&self.session), method, params)
+        self.browser.process.ask(Some(&self.session), method, params)
     }
 
     /// Resizes its window; a narrow one counts as a phone's.

@@ -64,7 +64,7 @@ impl Room {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{name}"));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        let browser = Browser::start(&path.join("browser"));
+        let browser = Browser::start();
         Self { path, browser }
     }
 

@@ -17,9 +17,8 @@ const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
     fingerprint: lane.querySelector('details code').textContent, \
     numbers: Object.fromEntries([...lane.querySelectorAll('dd')].map(dd => [dd.dataset.name, Number(dd.dataset.value)])) }))";
 
-fn begun(name: &str) -> (Browser, String) {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
-    (Browser::start(&folder), server::begun(&Need::Playground.path()))
+fn begun() -> (Browser, String) {
+    (Browser::start(), server::begun(&Need::Playground.path()))
 }
 
 /// Waits for the charts of a scenario.
@@ -76,7 +75,7 @@ fn pictures() -> PathBuf {
 }
 
 pub(super) fn every_lesson_has_the_numbers_of_the_native_run() {
-    let (browser, address) = begun("lessons");
+    let (browser, address) = begun();
     for lesson in LESSONS {
         let page = browser.open(&format!("{address}#lesson={}", lesson.id), WIDE);
         is_ready(&page);
@@ -102,7 +101,7 @@ fn write(page: &Page<'_>, text: &str) {
 }
 
 pub(super) fn error_is_shown_at_its_location() {
-    let (browser, address) = begun("wrong");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
     let text = LESSONS.iter().find(|lesson| lesson.id == "incast").unwrap().text;
@@ -125,7 +124,7 @@ pub(super) fn error_is_shown_at_its_location() {
 }
 
 pub(super) fn completions_are_offered_and_inserted() {
-    let (browser, address) = begun("words");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
     write(&page, "[topology]\nkind = \"sta");
@@ -139,7 +138,7 @@ pub(super) fn completions_are_offered_and_inserted() {
 
 /// On a slow machine the text is described before its completions arrive.
 pub(super) fn completions_arrive_even_if_late() {
-    let (browser, address) = begun("late");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
     page.value(
@@ -156,7 +155,7 @@ pub(super) fn completions_arrive_even_if_late() {
 }
 
 pub(super) fn arrow_keys_move_a_slider_visibly() {
-    let (browser, address) = begun("arrows");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
     let slider = "document.querySelector('[data-lane=\"0\"] [data-path$=threshold] input')";
@@ -191,7 +190,7 @@ pub(super) fn arrow_keys_move_a_slider_visibly() {
 }
 
 pub(super) fn axis_labels_are_not_cut_off() {
-    let (browser, address) = begun("axes");
+    let (browser, address) = begun();
     for lesson in LESSONS {
         let page = browser.open(&format!("{address}#lesson={}", lesson.id), WIDE);
         is_ready(&page);
@@ -220,7 +219,7 @@ pub(super) fn axis_labels_are_not_cut_off() {
 }
 
 pub(super) fn sliders_and_choices_edit_and_run_the_text() {
-    let (browser, address) = begun("sliders");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=tcn-dwrr"), WIDE);
     is_ready(&page);
     let before = page.value(SHOWN);
@@ -249,7 +248,7 @@ pub(super) fn sliders_and_choices_edit_and_run_the_text() {
 }
 
 pub(super) fn one_scheme_can_be_compared_with_another() {
-    let (browser, address) = begun("compare");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
     let text = page.text("document.getElementById('text').value");
@@ -279,7 +278,7 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
 }
 
 pub(super) fn click_on_a_packet_explains_it() {
-    let (browser, address) = begun("packet");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
     let press = |what: &str| {
@@ -310,7 +309,7 @@ pub(super) fn click_on_a_packet_explains_it() {
 }
 
 pub(super) fn a_shared_link_reproduces() {
-    let (browser, address) = begun("link");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=diff-ecn"), WIDE);
     is_ready(&page);
     let text =
@@ -350,7 +349,7 @@ pub(super) fn a_shared_link_reproduces() {
 }
 
 pub(super) fn broken_links_show_a_message() {
-    let (browser, address) = begun("broken");
+    let (browser, address) = begun();
     // A text of ten megabytes, which compresses well.
     let page = browser.open(&address, WIDE);
     is_ready(&page);
@@ -373,7 +372,7 @@ pub(super) fn broken_links_show_a_message() {
 }
 
 pub(super) fn the_skip_link_only_moves_the_focus() {
-    let (browser, address) = begun("skip");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
     let text =
@@ -391,7 +390,7 @@ pub(super) fn the_skip_link_only_moves_the_focus() {
 }
 
 pub(super) fn page_without_a_run_does_not_fail() {
-    let (browser, address) = begun("none");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
     is_ready(&page);
     // A link to a port that ideal hosts do not have: there is no run to show.
@@ -431,7 +430,7 @@ pub(super) fn page_without_a_run_does_not_fail() {
 }
 
 pub(super) fn charts_continue_with_samples_behind_recorded_packets() {
-    let (browser, address) = begun("beyond");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
     is_ready(&page);
     // More packets at the watched port than are recorded one by one.
@@ -488,7 +487,7 @@ pub(super) fn charts_continue_with_samples_behind_recorded_packets() {
 }
 
 pub(super) fn times_have_enough_digits_to_differ() {
-    let (browser, address) = begun("digits");
+    let (browser, address) = begun();
     let page = browser.open(&address, WIDE);
     is_ready(&page);
     let labels = |from: f64, step: f64| {
@@ -507,7 +506,7 @@ pub(super) fn times_have_enough_digits_to_differ() {
 }
 
 pub(super) fn page_fits_a_phone_and_draws_fast() {
-    let (browser, address) = begun("phone");
+    let (browser, address) = begun();
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
     is_ready(&page);
     // Canvas calls per frame, independent of the machine: at most 22,000.
@@ -543,7 +542,7 @@ pub(super) fn page_fits_a_phone_and_draws_fast() {
 }
 
 pub(super) fn axe_finds_no_barriers() {
-    let (browser, address) = begun("axe");
+    let (browser, address) = begun();
     for scheme in ["light", "dark"] {
         let page = browser.open(&format!("{address}#lesson=one-sided"), WIDE);
         page.prefer(scheme, "reduce");
