@@ -227,6 +227,8 @@ impl Endpoint {
             if self.state == State::TimeWait {
                 // RFC 1337, section 3: nothing is left to reset. A peer that is already gone
                 // answers late duplicates of ours in this way.
+            } else if segment.seq == next && self.state == State::SynReceived && self.can_listen() {
+                self.listen_again();
             } else if segment.seq == next {
                 self.broken = true;
                 self.end();

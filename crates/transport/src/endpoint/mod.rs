@@ -89,6 +89,8 @@ pub struct Endpoint {
     codepoints: Codepoints,
     /// A SYN or SYN-ACK must leave.
     syn_due: bool,
+    /// Whether it was opened by [`listen`](Self::listen).
+    passive: bool,
     /// Whether the peer ended the connection with a RST, or was given up.
     broken: bool,
     receiver: Receiver,
@@ -153,6 +155,7 @@ impl Endpoint {
         // An end that has sent a SYN without the question uses no ECN (RFC 3168, section 6.1.1).
         endpoint.rules.ecn &= config.ecn_request;
         endpoint.state = State::SynSent;
+        endpoint.passive = false;
         endpoint.syn_due = true;
         Ok(endpoint)
     }
@@ -220,6 +223,7 @@ impl Endpoint {
             irs: Seq(0),
             offer: Offer::default(),
             syn_due: false,
+            passive: true,
             syns_sent: 0,
             reset_due: None,
             quiet_until: Time::ZERO,
@@ -485,6 +489,24 @@ impl Endpoint {
         self.state = State::Closed;
         self.timers.stop_all();
         self.syn_due = false;
+    }
+
+    /// Whether a handshake that is reset may start over: a passive end whose application has not
+    /// closed it.
+    const fn can_listen(&self) -> bool {
+        self.passive && !self.sender.is_closing()
+    }
+
+    /// The handshake of a passive end was reset: it waits for another SYN (RFC 9293, section
+    /// 3.10.7.4).
+    #[cold]
+    fn listen_again(&mut self) {
+        self.end();
+        self.state = State::Listen;
+        self.syns_sent = 0;
+        // The next SYN-ACK is timed anew, without backoff.
+        self.sender.rtt_mut().on_retransmission();
+        self.sender.rtt_mut().restart_at(Span::ZERO);
     }
 
     /// The handshake is over. The peer's segment had the number `seq` and this window.

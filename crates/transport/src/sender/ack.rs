@@ -171,9 +171,13 @@ impl Sender {
         if !self.rules.sack || segment.sack.is_empty() {
             return 0;
         }
-        // Outside of any repair, blocks beyond `nxt` were probes of the window. They are sent again
-        // with the data that they were taken from.
-        let end = if self.recovery == Recovery::Open { self.nxt } else { self.max };
+        // Blocks beyond `nxt`, or after a timeout beyond its point, were probes of the window. They
+        // are sent again with the data that they were taken from.
+        let end = match self.recovery {
+            Recovery::Open => self.nxt,
+            Recovery::Fast(_) => self.max,
+            Recovery::Timeout(point) => self.nxt.max(point),
+        };
         self.scoreboard.take(&segment.sack, end)
     }
 

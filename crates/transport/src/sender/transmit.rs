@@ -244,8 +244,18 @@ impl Sender {
         let len = wanted.min(self.edge.since(start));
         // Sender's side of the silly window (RFC 9293, section 3.8.6.2.1): a part of a segment
         // leaves only if it is all there is, or half of the largest window.
-        if len == 0 || (len < wanted && len < self.max_announced / 2) {
+        if len == 0 {
             return None;
+        }
+        if len < wanted && len < self.max_announced / 2 {
+            // It holds back new data only: after a timeout, data sent before it is sent again, as
+            // far as the window takes it (RFC 6298, section 5.4; RFC 9293, section 3.8.6).
+            return match self.recovery {
+                Recovery::Timeout(point) if start.is_before(point) => {
+                    Some(Range::new(start, start + len.min(point - start)))
+                }
+                _ => None,
+            };
         }
         let takes_fin = fin_due && u64::from(len) == left;
         Some(Range::new(start, start + len + u32::from(takes_fin)))

@@ -888,3 +888,90 @@ fn two_ends_that_open_at_the_same_time_lost_nothing() {
         assert!(end.is_ecn());
     }
 }
+
+/// The next timer runs out; answers with the segments that leave.
+fn expire(endpoint: &mut Endpoint) -> Vec<Segment> {
+    let now = endpoint.poll_timeout().unwrap();
+    endpoint.on_timeout(now);
+    poll(endpoint, now)
+}
+
+/// RFC 6298, section 5.4: new data waits for a larger window, repeated data does not.
+#[test]
+fn a_timeout_retransmits_into_a_window_below_a_segment() {
+    for (window, again) in [(600, (0, 500)), (500, (0, 500)), (300, (0, 300))] {
+        let mut sender = established(&config(), "reno");
+        sender.on_segment(&Segment { window: 600, ..ack(0, &[]) }, T);
+        sender.write(500, T);
+        assert_eq!(shape(&poll(&mut sender, T)), [(0, 500)]);
+        sender.write(5_000, T);
+        assert_eq!(shape(&poll(&mut sender, T)), [], "100 bytes would be a silly window");
+        sender.on_segment(&Segment { window, ..ack(0, &[]) }, T);
+        let rto = sender.rto();
+        assert_eq!(sender.poll_timeout(), Some(T + rto));
+        assert_eq!(shape(&expire(&mut sender)), [again], "window {window}");
+        assert_eq!(sender.stats().retransmissions, 1);
+        assert_eq!(sender.poll_timeout(), Some(T + rto + rto * 2), "the timeout doubles");
+    }
+}
+
+#[test]
+fn a_sack_of_part_of_a_probe_behind_sent_data_starts_no_recovery() {
+    let mut sender = established(&config(), "reno");
+    sender.write(10_000, T);
+    assert_eq!(poll(&mut sender, T).len(), 10);
+    sender.on_segment(&Segment { window: 100, ..ack(9_999, &[]) }, T);
+    sender.write(5_000, T);
+    poll(&mut sender, T);
+    expire(&mut sender);
+    expire(&mut sender);
+    let now = sender.poll_timeout().unwrap() - Span::from_us(1);
+    let blocks = [(10_010, 10_020), (10_030, 10_040), (10_050, 10_060)];
+    sender.on_segment(&Segment { window: 100, ..ack(10_000, &blocks) }, now);
+    sender.check();
+    poll(&mut sender, now);
+    assert_eq!(sender.stats().fast_recoveries, 0);
+}
+
+/// RFC 9293, section 3.10.7.4: the end that listened listens again, and the next SYN finds it.
+#[test]
+fn a_reset_in_syn_received_returns_a_passive_end_to_listen() {
+    let syn = |seq| Segment {
+        seq: Seq(seq),
+        flags: Flags::SYN,
+        mss: 1000,
+        window: 65_535,
+        ..Segment::default()
+    };
+    let reset = |seq| Segment { seq: Seq(seq), flags: Flags::RST, ..Segment::default() };
+    let mut server = Endpoint::listen(&config(), &cc("reno"), Seq(900)).unwrap();
+    server.on_segment(&syn(100), T);
+    assert_eq!(poll(&mut server, T).len(), 1);
+    let rto = server.rto();
+    // The SYN-ACK is lost once: the timeout has doubled when the reset comes.
+    assert_eq!(expire(&mut server).len(), 1);
+    server.on_segment(&reset(101), T + rto);
+    assert_eq!((server.state(), server.is_broken()), (State::Listen, false));
+    assert_eq!(server.poll_timeout(), None);
+    assert_eq!(poll(&mut server, T + rto), []);
+
+    let later = Time::from_secs(60);
+    server.on_segment(&syn(7_000), later);
+    let answer = poll(&mut server, later);
+    assert_eq!(answer.len(), 1);
+    assert_eq!((answer[0].seq, answer[0].ack), (Seq(900), Seq(7_001)));
+    assert!(!answer[0].is_retransmission);
+    assert_eq!(server.poll_timeout(), Some(later + rto), "without backoff");
+    let last = Segment { seq: Seq(7_001), ack: Seq(901), flags: Flags::ACK, ..syn(0) };
+    server.on_segment(&last, later + Span::from_us(40));
+    assert_eq!(server.state(), State::Established);
+    assert_eq!(server.smoothed_rtt(), Some(Span::from_us(40)));
+
+    // An end that opened actively, as both did here, has nothing to return to.
+    let mut client = Endpoint::connect(&config(), &cc("reno"), Seq(900)).unwrap();
+    poll(&mut client, T);
+    client.on_segment(&syn(100), T);
+    assert_eq!(client.state(), State::SynReceived);
+    client.on_segment(&reset(101), T);
+    assert_eq!((client.state(), client.is_broken()), (State::Closed, true));
+}
