@@ -109,7 +109,7 @@ void BPF_PROG(window_set_state, struct sock *sk, u8 state)
 		report(sk, ca, STEP_TIMEOUT, repeated ? FLAG_REPEATED : 0, flight);
 	} else if (state == TCP_CA_Recovery && before != TCP_CA_Recovery) {
 		take_over(sk, ca);
-		rule_on_loss(&ca->rule, &params, tp->snd_nxt);
+		rule_on_loss(&ca->rule, &params, tp->snd_una, tp->snd_nxt);
 		write_packets(tp, &ca->rule.w, &ca->conn, packets(&ca->rule.w));
 		report(sk, ca, STEP_LOSS, 0, 0);
 	} else if (before == TCP_CA_Recovery && state != TCP_CA_Recovery) {
@@ -179,7 +179,7 @@ int replay(struct tg_replay *step)
 	else if (step->kind == STEP_ACK)
 		step->reduced = rule_on_ack(&replayed, &params, &acked);
 	else if (step->kind == STEP_LOSS)
-		rule_on_loss(&replayed, &params, step->sent);
+		rule_on_loss(&replayed, &params, step->ack, step->sent);
 	else if (step->kind == STEP_RECOVERED)
 		rule_on_recovered(&replayed, &params, step->ack);
 	else if (step->kind == STEP_TIMEOUT)

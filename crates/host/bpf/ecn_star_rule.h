@@ -50,16 +50,19 @@ static __always_inline bool rule_on_ack(struct rule *r, const volatile struct ru
 	return cuts;
 }
 
-static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 sent)
+static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 una,
+					 u32 sent)
 {
-	if (!r->once.is_open)
+	/* A loss of data sent after the reaction cuts again, also of its first byte. */
+	if (!r->once.is_open || !is_after(r->once.end, una))
 		halve(r, p);
 	once_reacted(&r->once, sent, false);
 }
 
 static __always_inline void rule_on_recovered(struct rule *r, const volatile struct rule_params *p, u32 ack)
 {
-	once_clear(&r->once);
+	/* The window has answered marks of data up to this ACK, which may still carry ECE. */
+	once_reacted(&r->once, ack, false);
 }
 
 static __always_inline void rule_on_timeout(struct rule *r, const volatile struct rule_params *p, u32 flight,

@@ -87,7 +87,8 @@ static __always_inline bool rule_on_ack(struct rule *r, const volatile struct ru
 	return cuts;
 }
 
-static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 sent)
+static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 una,
+					 u32 sent)
 {
 	u32 window = r->w.window;
 	u32 half = window_half(&r->w, r->before_mark ? r->before_mark : window);

@@ -72,15 +72,18 @@ impl CongestionControl for EcnStar {
         Reaction::None
     }
 
+    /// A loss of data sent after the last reaction cuts again, also of its first byte, which no ACK
+    /// has passed.
     fn on_loss(&mut self, flight: &Flight) {
-        if !self.reduced.is_open() {
+        if !self.reduced.covers(flight.una) {
             self.halve();
         }
         self.reduced.on_loss(flight.sent);
     }
 
-    fn on_recovered(&mut self, _ack: Seq) {
-        self.reduced.clear();
+    /// The window has answered marks of data up to `ack`: its ACK may still carry ECE.
+    fn on_recovered(&mut self, ack: Seq) {
+        self.reduced.on_loss(ack);
     }
 
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
@@ -142,5 +145,33 @@ mod tests {
         assert_eq!(cc.window(), 2500);
         cc.on_timeout(&flight(10, 15), Timeout::First);
         assert_eq!((cc.window(), cc.ssthresh()), (1000, 2000));
+    }
+
+    /// Ten segments are outstanding at the mark, and ten are acknowledged when the eleventh is
+    /// lost: no ACK has passed the end of the window, but the loss has.
+    #[test]
+    fn a_loss_of_the_first_byte_after_the_window_of_a_mark_cuts_again() {
+        let mut cc = cc();
+        cc.on_ack(&ack(1, 10, true));
+        assert_eq!(cc.window(), 5000);
+        cc.on_loss(&flight(9, 15));
+        assert_eq!(cc.window(), 5000, "the tenth segment was sent before the cut");
+        let mut cc = self::cc();
+        cc.on_ack(&ack(1, 10, true));
+        cc.on_loss(&flight(10, 15));
+        assert_eq!(cc.window(), 2500, "half of five segments");
+    }
+
+    /// The ACK of the recovery point reports on data sent before the loss was noticed.
+    #[test]
+    fn a_mark_on_the_ack_that_ends_recovery_does_not_cut_again() {
+        let mut cc = cc();
+        cc.on_loss(&flight(0, 10));
+        assert_eq!(cc.window(), 5000);
+        cc.on_recovered(Seq(10_000));
+        assert_eq!(cc.on_ack(&ack(10, 15, true)), Reaction::None);
+        assert_eq!(cc.window(), 5000);
+        assert_eq!(cc.on_ack(&ack(11, 15, true)), Reaction::Reduced(Pace::AtOnce));
+        assert_eq!(cc.window(), 2500);
     }
 }

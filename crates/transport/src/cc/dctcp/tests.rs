@@ -443,3 +443,21 @@ fn parameters_out_of_range_are_named() {
         assert!(Config::profile(name).is_some(), "{name}");
     }
 }
+
+/// RFC 8257, section 3.5: a loss is a loss, wherever the last mark was. Linux before 5.1 stays in
+/// the state CWR, in which a loss does not cut, until more than the window of the mark is
+/// acknowledged (`tcp_fastretrans_alert`).
+#[test]
+fn a_loss_of_the_first_byte_after_the_window_of_a_mark_cuts_but_in_old_linux() {
+    let after = |name, una| {
+        let mut cc = cc(name);
+        assert_ne!(cc.on_ack(&ack(1, 10, true)), Reaction::None);
+        let before = cc.window();
+        cc.on_loss(&flight(una, 15));
+        (before, cc.window())
+    };
+    // α = 1: half of ten segments, then half of the five or six in flight, or nothing.
+    assert_eq!(after("rfc8257", 9), (5000, 3000));
+    assert_eq!(after("rfc8257", 10), (5000, 2500));
+    assert_eq!([9, 10].map(|una| after("linux-4.9", una)), [(5000, 5000); 2]);
+}
