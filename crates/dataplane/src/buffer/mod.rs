@@ -198,12 +198,15 @@ buffers! {
 }
 
 /// The most common buffer is compiled into the packet path. The others are called, so that their
-/// code exists once and not in the path of every pair of scheme and scheduler.
+/// code exists once and not in the path of every pair of scheme and scheduler; PFC without an
+/// egress buffer by itself, because a call of any buffer saves the registers that the largest one
+/// needs.
 impl Buffer for AnyBuffer {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
         match self {
             Self::PerPort(buffer) => buffer.admit(request),
+            Self::Pfc(buffer) => buffer.admit_alone(request.ingress, request.len),
             other => {
                 let Request { port, queue, ingress, len } = request;
                 other.admit_elsewhere(port, queue, ingress, len)
@@ -215,6 +218,7 @@ impl Buffer for AnyBuffer {
     fn release(&mut self, charge: Charge) {
         match self {
             Self::PerPort(buffer) => buffer.release(charge),
+            Self::Pfc(buffer) => buffer.release_alone(charge),
             other => other.release_elsewhere(charge),
         }
     }

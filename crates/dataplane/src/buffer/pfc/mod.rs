@@ -160,6 +160,13 @@ pub struct Pfc<E = Unlimited> {
     paused: u32,
     /// The largest shift of any account.
     most_shift: u8,
+    /// No account holds more bytes outside its headroom. Admissions raise it; every so many look
+    /// for the exact value.
+    most_held: u32,
+    /// Account that held the most at the last look.
+    most_account: u32,
+    /// Admissions until the next look.
+    until_look: u32,
     /// Bytes of all accounts together, at most `buffer`.
     held: u32,
     buffer: u32,
@@ -251,6 +258,9 @@ impl<E: Buffer> Pfc<E> {
             changed: VecDeque::with_capacity(table.len()),
             paused: 0,
             most_shift: config.shift.iter().copied().max().unwrap_or(0),
+            most_held: 0,
+            most_account: 0,
+            until_look: 0,
             accounts: table.into(),
             held: 0,
             buffer,
@@ -266,6 +276,17 @@ impl<E: Buffer> Pfc<E> {
         self.shared
     }
 
+    /// Lowers the bound of what an account holds to the exact value.
+    #[cold]
+    #[inline(never)]
+    fn look_for_most(&mut self) {
+        let all = (0..).zip(&self.accounts);
+        let most = all.map(|(index, account)| (account.held, index)).max();
+        (self.most_held, self.most_account) = most.unwrap_or_default();
+        // An admission then pays for one account. Fits: there are at most 65536.
+        self.until_look = self.accounts.len() as u32;
+    }
+
     /// Asks the egress buffer, and stores both accounts in one receipt.
     #[inline]
     fn admit_at_egress(&mut self, request: Request) -> Result<Charge, DropReason> {
@@ -277,6 +298,20 @@ impl<E: Buffer> Pfc<E> {
         }
         let account = u32::from(request.ingress) << EGRESS_BITS | charge.account();
         Ok(Charge::new(charge.bytes(), account))
+    }
+}
+
+impl Pfc {
+    /// [`Buffer::admit`] as a function of its own. No egress buffer asks for port and queue.
+    #[inline(never)]
+    pub(super) fn admit_alone(&mut self, ingress: u16, len: u32) -> Result<Charge, DropReason> {
+        self.admit(Request { port: PortId(0), queue: QueueId(0), ingress, len })
+    }
+
+    /// [`Buffer::release`] as a function of its own.
+    #[inline(never)]
+    pub(super) fn release_alone(&mut self, charge: Charge) {
+        self.release(charge);
     }
 }
 
@@ -391,6 +426,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
         self.held += len;
         if is_regular {
             account.held += len;
+            self.most_held = self.most_held.max(account.held);
             self.shared += growth;
         } else {
             account.headroom += len;
@@ -400,6 +436,10 @@ impl<E: Buffer> Buffer for Pfc<E> {
         if account.headroom > 0 || self.threshold.pauses(account.shift, shared, free) {
             let turned = account.turn(PauseAction::Pause, request.ingress, &mut self.changed);
             self.paused += u32::from(turned);
+        }
+        match self.until_look.checked_sub(1) {
+            Some(left) => self.until_look = left,
+            None => self.look_for_most(),
         }
         Ok(charge)
     }
@@ -450,14 +490,18 @@ impl<E: Buffer> Buffer for Pfc<E> {
             shared <= self.threshold.limit(shift, free)
                 && !self.threshold.pauses(shift, shared, free)
         };
-        // No account has more shared bytes than all together. Often that is few enough, and the
-        // accounts need not be checked one by one.
+        // No account has more shared bytes than all together, or than a recent bound. Often that is
+        // few enough, and the accounts need not be checked one by one.
+        let most_held = self.most_held.saturating_add(influx.per_ingress);
         let most = self.shared.saturating_add(influx.per_ingress);
+        let most = most.min(most_held.saturating_sub(self.reserve));
         let each = |account: &Account| {
             let held = account.held.saturating_add(influx.per_ingress);
             runs(account.shift, held.saturating_sub(self.reserve))
         };
-        (runs(self.most_shift, most) || self.accounts.iter().all(each))
+        // Otherwise the account that lately held the most is the likeliest to have too much.
+        let likeliest = || each(&self.accounts[self.most_account as usize]);
+        (runs(self.most_shift, most) || (likeliest() && self.accounts.iter().all(each)))
             && self.egress.has_slack(influx, pool_below)
     }
 

@@ -295,6 +295,7 @@ fn pause_and_resume_alternate_and_the_sums_hold_at_every_step() {
             let shared = pfc.accounts.iter().map(|account| account.held.saturating_sub(500));
             assert_eq!((pfc.held, pfc.shared), (total, shared.sum()));
             assert!(pfc.shared <= pfc.pool);
+            assert!(pfc.accounts.iter().all(|account| account.held <= pfc.most_held));
         }
         for (_, charge) in held {
             pfc.release(charge);
