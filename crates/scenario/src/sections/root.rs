@@ -34,8 +34,8 @@ section! {
         seed: u64 = 1,
         /// Number of runs per point, with consecutive seeds.
         runs: u32 = 1,
-        /// Maximum threads per run, used if there are fewer runs than cores. Results do not depend
-        /// on it.
+        /// Maximum threads per run, used if there are fewer runs than cores and at least 256 hosts.
+        /// Results do not depend on it.
         threads: Threads = Threads(1),
         /// Hosts, switches and links.
         topology: Located<topology::Config>,

@@ -49,6 +49,15 @@ pub struct Sweep<'a> {
     pub progress: &'a dyn Progress,
 }
 
+/// Fewest hosts among which a run is divided. Two threads run 128 hosts more slowly than one, for
+/// half as much CPU time again, and 1,024 hosts 1.7 times as fast.
+const LEAST_HOSTS: u32 = 256;
+
+/// Number of threads for a run among `hosts` hosts that may have `threads`.
+const fn worthwhile(hosts: u32, threads: NonZeroUsize) -> NonZeroUsize {
+    if hosts < LEAST_HOSTS { NonZeroUsize::MIN } else { threads }
+}
+
 /// Store of records, used by several threads.
 pub trait Store: Sync {
     /// Ids of the runs that it has.
@@ -189,7 +198,7 @@ impl Sweep<'_> {
             return Ok(None);
         };
         let wanted = self.threads.unwrap_or(built.setup.threads);
-        built.setup.threads = wanted.min(threads);
+        built.setup.threads = worthwhile(built.setup.network.hosts(), wanted.min(threads));
         self.simulate_built(experiment, built, (self.command)(experiment))
     }
 

@@ -188,6 +188,12 @@ fn the_number_of_jobs_changes_no_byte() {
 }
 
 #[test]
+fn a_run_among_few_hosts_has_one_thread() {
+    let threads = |hosts, threads| worthwhile(hosts, NonZeroUsize::new(threads).unwrap()).get();
+    assert_eq!([threads(255, 8), threads(256, 8), threads(256, 1)], [1, 8, 1]);
+}
+
+#[test]
 fn runs_come_seed_by_seed_so_that_a_stopped_sweep_compares_its_points() {
     let place = Place::new("order");
     let bench = Bench::new(&place);
