@@ -161,6 +161,11 @@ fn run_on<E: Engine>(
         if progress == Progress::Silent || is_stalled {
             break End::Stalled(engine.diagnosis());
         }
+        if let Some((at, flow)) = engine.livelock()
+            && engine.plan().begin_of_bucket(engine.now()) > at
+        {
+            break End::Stalled(engine.livelock_diagnosis(flow));
+        }
         if progress == Progress::Reached {
             break End::TimeUp;
         }
@@ -192,7 +197,10 @@ fn run_on<E: Engine>(
         End::TimeUp => (setup.stop.at, setup.stop.at),
         End::Interrupted => (engine.now(), engine.now()),
         // The time that a run waits for progress depends on the engine.
-        End::Stalled(_) => (engine.now(), engine.progress_at()),
+        End::Stalled(_) => match engine.livelock() {
+            Some((at, _)) => (engine.plan().end_of_bucket(at), engine.plan().end_of_bucket(at)),
+            None => (engine.now(), engine.progress_at()),
+        },
     };
     observer.find_flows(&engine);
     engine.end_run(ended_at);

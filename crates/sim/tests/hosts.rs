@@ -2,12 +2,15 @@
 
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use common::{flow, link_to, ports, run, setup, stack, star, tcp};
 use tidegate_sim::observe::{Which, Window};
+use tidegate_sim::run::run_by_heap;
 use tidegate_sim::setup::{HostReceive, Stop, Transport};
 use tidegate_sim::topology::dumbbell;
 use tidegate_sim::workload::Probe;
-use tidegate_sim::{Flow, HostId, Outcome, Setup};
+use tidegate_sim::{End, Flow, HostId, Outcome, Setup};
 use tidegate_transport::config::TsoSizing;
 use tidegate_transport::protocol::dcqcn;
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
@@ -199,6 +202,44 @@ fn dcqcn_packets_need_no_interrupt() {
         ..HostReceive::default()
     };
     assert_eq!(dcqcn(slow).flows, dcqcn(HostReceive::default()).flows);
+}
+
+/// Flows from seven hosts to the eighth, all at line rate, over a buffer of ten packets without
+/// marking or pauses.
+fn lossy_dcqcn(flows_per_host: u32, livelock_time: Span) -> Setup {
+    let flows = (0..7 * flows_per_host).map(|number| flow(Time::ZERO, number % 7, 7, 2_000_000));
+    let config = dcqcn::Config { livelock_time, ..dcqcn::Config::default() };
+    Setup {
+        switch: ports("none", "fifo", "per-port limit=11KB"),
+        transports: vec![Transport::other(config)],
+        ..setup(star(8, Span::from_us(5)), flows.collect())
+    }
+}
+
+#[test]
+fn a_livelock_of_go_back_n_ends_the_run_with_the_name_of_a_flow() {
+    let setup = lossy_dcqcn(4, Span::from_ms(2));
+    let outcome = run(&setup);
+    let End::Stalled(why) = &outcome.end else {
+        panic!("{:?}", outcome.end);
+    };
+    assert!(why.starts_with("livelock: flow "), "{why}");
+    assert!(why.contains("to host 7: "), "{why}");
+    let by_heap = run_by_heap(&setup, &AtomicBool::new(false)).unwrap();
+    assert_eq!((&by_heap.end, by_heap.ended_at), (&outcome.end, outcome.ended_at));
+    assert_eq!(by_heap.fingerprint(), outcome.fingerprint());
+}
+
+#[test]
+fn repeated_packets_do_not_fill_the_hosts_queue_without_bound() {
+    let stop = Stop { at: Time::from_ms(60), ..Stop::default() };
+    let setup = Setup { stop, ..lossy_dcqcn(40, Span::from_secs(100)) };
+    let outcome = run(&setup);
+    // Each byte once, and 4 ms of copies at each host, which are 4,700 packets.
+    let data: u64 = setup.flows.iter().map(|flow| flow.bytes / 1_000).sum();
+    let tally = outcome.tally;
+    let waiting = tally.sent - tally.delivered - tally.dropped;
+    assert!(waiting < data + 7 * 5_000, "{waiting} packets wait for the wires, {data} are new");
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl Outline {
         }
         warnings.extend(timeout_warnings(setup));
         warnings.extend(bypass_warning(setup));
+        warnings.extend(lossy_buffer_warning(setup));
         let is_fabric = |from, to| !network.is_host(from) && !network.is_host(to);
         let rates = |fabric: bool| -> Vec<Rate> {
             let links = network.links().iter();
@@ -282,6 +283,29 @@ fn bypass_warning(setup: &Setup) -> Option<String> {
          no egress buffer\n  help: give the traffic its own class, such as service = 3, or set \
          switch.buffer.bypass = [] or switch.buffer.egress"
     ))
+}
+
+/// Warning for a transport that expects a lossless network over buffers that drop.
+fn lossy_buffer_warning(setup: &Setup) -> Option<String> {
+    let mut transports = setup.transports.iter().filter_map(|transport| match transport {
+        Transport::Other(config) if config.needs_lossless() => Some(config.name()),
+        _ => None,
+    });
+    let transport = transports.next()?;
+    let buffer = &setup.switch.buffer;
+    let drops = !matches!(
+        buffer,
+        buffer::Config::Pfc(_) | buffer::Config::PfcOver(_) | buffer::Config::Unlimited(_)
+    );
+    (drops && setup.flow_control.is_none()).then(|| {
+        format!(
+            "{transport} expects a lossless network, but buffers of kind \"{}\" drop packets: after \
+             each loss a sender repeats everything from the lost packet on, and a busy network may \
+             deliver little else (livelock)\n  help: set switch.buffer = {{ kind = \"pfc\" }}, or \
+             transport.kind = \"tcp\"",
+            buffer.name()
+        )
+    })
 }
 
 /// Minimum and maximum round-trip time of a full packet and its ACK between the hosts of flows.

@@ -195,6 +195,20 @@ fn flows_that_bypass_pfc_give_a_warning() {
 }
 
 #[test]
+fn a_lossless_transport_over_lossy_buffers_gives_a_warning() {
+    let warnings = |buffer: &str| {
+        let overrides = ["nic={}", "transport={ kind = 'dcqcn' }", buffer].map(str::to_owned);
+        let scenario = Scenario::parse("lossy.toml", BASE, &overrides).unwrap();
+        scenario.plan().unwrap()[0].outline.warnings.join("\n")
+    };
+    let lossy = warnings("switch.buffer={ kind = 'per-port' }");
+    assert!(lossy.starts_with("dcqcn expects a lossless network, but buffers of kind"), "{lossy}");
+    assert!(lossy.contains("switch.buffer = { kind = \"pfc\" }"), "{lossy}");
+    assert_eq!(warnings("switch.buffer={ kind = 'pfc', bypass = [] }"), "");
+    assert_eq!(warnings("switch.buffer={ kind = 'unlimited' }"), "");
+}
+
+#[test]
 fn axes_that_overwrite_each_other_are_refused() {
     let read = |sweep: &str| Scenario::parse("axes.toml", &format!("{BASE}[sweep]\n{sweep}"), &[]);
     let threshold = "'switch.marking.threshold' = ['60us', '100us']\n";

@@ -172,6 +172,10 @@ impl Hosts {
             }
             _ => {}
         }
+        if connection.ends.is_livelocked() {
+            let found = (now, connection.flow);
+            self.livelock = Some(self.livelock.map_or(found, |known| known.min(found)));
+        }
         self.go_on(fabric, end, now);
     }
 
@@ -367,6 +371,9 @@ impl Hosts {
             connection.in_flight += 1;
             self.tally.sent += 1;
             let left = send(&mut self.queues, fabric, packet, now);
+            if let (Some([_, first, _]), Ends::Other(other)) = (left, &mut connection.ends) {
+                other.on_queued(side, first);
+            }
             if connection.is_measured
                 && side == Side::Source
                 && let Some(times) = left

@@ -10,7 +10,7 @@ mod reception;
 
 pub(crate) use numbers::Numbers;
 pub(crate) use open::{Opened, host_delay, path_hash};
-pub(crate) use outcome::diagnosis;
+pub(crate) use outcome::{diagnosis, livelock_diagnosis};
 pub(crate) use queue::HostQueueView;
 use queue::{HostQueues, Left};
 use reception::Reception;
@@ -51,7 +51,7 @@ pub(crate) struct Hosts {
     pub(crate) given_up: Vec<(u32, Time)>,
     /// Connections by source and destination, if they are reused.
     pairs: BTreeMap<(HostId, HostId), Pair>,
-    timers: BinaryHeap<Reverse<(Time, Wake)>>,
+    timers: BinaryHeap<Reverse<Timer>>,
     /// Time of the next flow start or timer.
     next_at: Time,
     pub(crate) flows: Arc<[Flow]>,
@@ -72,6 +72,8 @@ pub(crate) struct Hosts {
     pub(crate) tally: Tally,
     /// Time of the last delivery or application write, or somewhat later.
     pub(crate) progress_at: Time,
+    /// First flow found in a livelock, with the time.
+    pub(crate) livelock: Option<(Time, u32)>,
     /// Shortest time for which a timer is set.
     min_timer: Span,
     /// Flows that end by themselves and have not yet ended.
@@ -144,6 +146,25 @@ impl Wake {
 
     const fn is_application(self) -> bool {
         self.0 & 1 == 1
+    }
+}
+
+/// A wake with its time, in one number: the order of times, then of targets, in one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Timer(u128);
+
+impl Timer {
+    const fn new(at: Time, wake: Wake) -> Self {
+        Self((at.as_ps() as u128) << 64 | wake.0 as u128)
+    }
+
+    const fn at(self) -> Time {
+        Time::from_ps((self.0 >> 64) as u64)
+    }
+
+    const fn wake(self) -> Wake {
+        // The lower half.
+        Wake(self.0 as u64)
     }
 }
 
@@ -296,6 +317,7 @@ impl Hosts {
             routes,
             tally: Tally::default(),
             progress_at: Time::ZERO,
+            livelock: None,
             min_timer: min_timer(setup),
             to_finish: 0,
             has_ends: setup.flows.iter().any(ends),
@@ -357,7 +379,7 @@ impl Hosts {
 
     fn look_ahead(&mut self) {
         let start = self.flows.get(self.started).map_or(Time::MAX, |flow| flow.start);
-        let timer = self.timers.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+        let timer = self.timers.peek().map_or(Time::MAX, |Reverse(timer)| timer.at());
         self.next_at = start.min(timer);
         if let Some(reception) = &self.reception {
             self.next_at = self.next_at.min(reception.next_at());
@@ -422,13 +444,13 @@ impl Hosts {
 
     /// Takes the next timer, if it has expired.
     fn next_timer(&mut self, now: Time) -> Option<Wake> {
-        self.timers.peek().filter(|Reverse((at, _))| *at <= now)?;
-        self.timers.pop().map(|Reverse((_, wake))| wake)
+        self.timers.peek().filter(|Reverse(timer)| timer.at() <= now)?;
+        self.timers.pop().map(|Reverse(timer)| timer.wake())
     }
 
     #[inline(never)]
     fn arm(&mut self, at: Time, wake: Wake) {
-        self.timers.push(Reverse((at, wake)));
+        self.timers.push(Reverse(Timer::new(at, wake)));
         self.next_at = self.next_at.min(at);
     }
 

@@ -115,31 +115,53 @@ impl Hosts {
 pub(crate) fn diagnosis(parts: &[&Hosts]) -> String {
     let live: u32 = parts.iter().map(|hosts| hosts.tally.live).sum();
     let mut lines = vec![format!("{live} flows wait and nothing moves")];
-    let slots = parts.iter().map(|hosts| hosts.connections.len()).max();
-    let waiting = (0..slots.unwrap_or(0)).filter_map(|slot| {
-        let found = parts.iter().find_map(|hosts| hosts.unfinished_flow(slot));
-        found.map(|found| (slot, found))
-    });
-    for (slot, (source, flow)) in waiting.take(5) {
-        let bytes = flow.bytes.min(ENDLESS);
-        let sinks = parts.iter().filter(|hosts| hosts.has(flow.dst));
-        let arrived = sinks.map(|hosts| hosts.connections[slot].ends.arrived(Side::Sink));
-        let left = source.flow_end - arrived.sum::<u64>();
-        let received = bytes - left.min(bytes);
-        let all = if ends(flow) {
-            format!("of {bytes} bytes received")
-        } else {
-            "bytes received of a flow without end".to_owned()
-        };
-        let in_flight = parts.iter().filter_map(|hosts| hosts.connections.get(slot));
-        let in_flight: i32 = in_flight.map(|connection| connection.in_flight).sum();
-        lines.push(format!(
-            "flow {} from host {} to host {}: {received} {all}, {in_flight} packets in flight, {} timeouts",
-            source.flow,
-            flow.src,
-            flow.dst,
-            source.counts(Side::Source).timeouts,
-        ));
-    }
+    lines.extend(waiting(parts).take(5).map(|slot| progress(parts, slot)));
     lines.join("\n")
+}
+
+/// Progress of a flow in a livelock, with its cause.
+#[cold]
+pub(crate) fn livelock_diagnosis(parts: &[&Hosts], flow: u32) -> String {
+    let mut slots = waiting(parts);
+    let slot = slots.find(|&slot| source(parts, slot).is_some_and(|it| it.0.flow == flow));
+    let progress = slot.map_or_else(|| format!("flow {flow}"), |slot| progress(parts, slot));
+    format!(
+        "livelock: {progress}, and nothing new acknowledged for `transport.livelock_time`: \
+         go-back-N repeats data that the network drops again"
+    )
+}
+
+/// Connections that carry unfinished flows.
+fn waiting(parts: &[&Hosts]) -> impl Iterator<Item = usize> {
+    let slots = parts.iter().map(|hosts| hosts.connections.len()).max();
+    (0..slots.unwrap_or(0)).filter(|&slot| source(parts, slot).is_some())
+}
+
+/// The sending part of a connection with an unfinished flow.
+fn source<'a>(parts: &[&'a Hosts], slot: usize) -> Option<(&'a Connection, &'a Flow)> {
+    parts.iter().find_map(|hosts| hosts.unfinished_flow(slot))
+}
+
+/// Progress of the flow of a connection.
+fn progress(parts: &[&Hosts], slot: usize) -> String {
+    let (source, flow) = source(parts, slot).expect("the caller chose a waiting flow");
+    let bytes = flow.bytes.min(ENDLESS);
+    let sinks = parts.iter().filter(|hosts| hosts.has(flow.dst));
+    let arrived = sinks.map(|hosts| hosts.connections[slot].ends.arrived(Side::Sink));
+    let left = source.flow_end - arrived.sum::<u64>();
+    let received = bytes - left.min(bytes);
+    let all = if ends(flow) {
+        format!("of {bytes} bytes received")
+    } else {
+        "bytes received of a flow without end".to_owned()
+    };
+    let in_flight = parts.iter().filter_map(|hosts| hosts.connections.get(slot));
+    let in_flight: i32 = in_flight.map(|connection| connection.in_flight).sum();
+    format!(
+        "flow {} from host {} to host {}: {received} {all}, {in_flight} packets in flight, {} timeouts",
+        source.flow,
+        flow.src,
+        flow.dst,
+        source.counts(Side::Source).timeouts,
+    )
 }

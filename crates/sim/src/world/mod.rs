@@ -177,9 +177,19 @@ pub(crate) trait Engine: Sized {
         times.max().unwrap_or(Time::ZERO)
     }
 
+    /// First flow found in a livelock, with the time.
+    fn livelock(&self) -> Option<(Time, u32)> {
+        self.hosts().filter_map(|hosts| hosts.livelock).min()
+    }
+
     /// Reasons why flows are not finished.
     fn diagnosis(&self) -> String {
         hosts::diagnosis(&self.hosts().collect::<Vec<_>>())
+    }
+
+    /// Reason why a flow is in a livelock.
+    fn livelock_diagnosis(&self, flow: u32) -> String {
+        hosts::livelock_diagnosis(&self.hosts().collect::<Vec<_>>(), flow)
     }
 
     /// Ends the run at `end`: later events are discarded.

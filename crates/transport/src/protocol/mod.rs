@@ -56,6 +56,9 @@ pub trait Transport: Sized {
     /// The end that counts marks for results.
     const MARKS_AT: Side = Side::Sink;
 
+    /// Whether it expects a network that loses nothing.
+    const NEEDS_LOSSLESS: bool = false;
+
     /// Published sets of parameters, if there are any.
     const PROFILES: Option<Profiles> = None;
 
@@ -81,8 +84,17 @@ pub trait Transport: Sized {
     /// The packet that an end sends now, if there is one.
     fn poll_packet(&mut self, side: Side, now: Time) -> Option<Packet<Self::Header>>;
 
+    /// The first bit of the packet that an end has just sent leaves its host at `leaves`, behind
+    /// packets that wait there. Only for hosts without ports.
+    fn on_queued(&mut self, _side: Side, _leaves: Time) {}
+
     /// A packet from the other end arrived at this one.
     fn on_packet(&mut self, side: Side, packet: &Packet<Self::Header>, now: Time);
+
+    /// Whether the source repeats data and nothing new arrives. The run ends then.
+    fn is_livelocked(&self) -> bool {
+        false
+    }
 
     /// Time of the next call of [`on_timeout`](Self::on_timeout) and
     /// [`poll_packet`](Self::poll_packet) at an end; a time that has passed means at once. It may
@@ -228,6 +240,13 @@ macro_rules! transports {
                 }
             }
 
+            /// As [`Transport::NEEDS_LOSSLESS`].
+            pub const fn needs_lossless(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => <$module::$variant as Transport>::NEEDS_LOSSLESS,)*
+                }
+            }
+
             /// A connection whose source has a link of speed `line`. Names the parameter that
             /// cannot be used.
             pub fn build(&self, line: Rate) -> Result<Connection, ConfigError> {
@@ -320,6 +339,18 @@ impl Connection {
     #[inline]
     pub fn arrived(&self, side: Side) -> u64 {
         with_connection!(self, connection => connection.arrived(side))
+    }
+
+    /// As [`Transport::on_queued`].
+    #[inline]
+    pub fn on_queued(&mut self, side: Side, leaves: Time) {
+        with_connection!(self, connection => connection.on_queued(side, leaves));
+    }
+
+    /// As [`Transport::is_livelocked`].
+    #[inline]
+    pub fn is_livelocked(&self) -> bool {
+        with_connection!(self, connection => connection.is_livelocked())
     }
 
     /// As [`Transport::poll_timeout`].

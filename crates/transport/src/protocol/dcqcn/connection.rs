@@ -45,6 +45,8 @@ impl Transport for Dcqcn {
     /// The source counts congestion notifications.
     const MARKS_AT: Side = Side::Source;
 
+    const NEEDS_LOSSLESS: bool = true;
+
     const PROFILES: Option<Profiles> = Some(Profiles { names: Profile::NAMES, default: "paper" });
 
     fn config(profile: Option<&str>, line: Rate) -> Option<Config> {
@@ -82,11 +84,23 @@ impl Transport for Dcqcn {
     }
 
     #[inline]
+    fn on_queued(&mut self, side: Side, leaves: Time) {
+        if side == Side::Source {
+            self.sender.on_queued(leaves);
+        }
+    }
+
+    #[inline]
     fn on_packet(&mut self, side: Side, packet: &protocol::Packet<Header>, now: Time) {
         match side {
             Side::Source => self.sender.on_packet(&packet.into(), now),
             Side::Sink => self.receiver.on_packet(&packet.into(), now),
         }
+    }
+
+    #[inline]
+    fn is_livelocked(&self) -> bool {
+        self.sender.is_livelocked()
     }
 
     #[inline]

@@ -157,6 +157,9 @@ settings! {
         /// gives one, since the network is assumed lossless; 4 ms is longer than any queue of the
         /// published fabrics.
         pub retransmit_timeout: Span = Span::from_ms(4),
+        /// Abort the run if a flow's packets are answered for this time and nothing new is
+        /// acknowledged: a livelock of go-back-N, which lossy buffers can cause.
+        pub livelock_time: Span = Span::from_ms(50),
     }
 }
 
@@ -244,6 +247,7 @@ impl Config {
         }
         long_enough("increase_interval", self.increase_interval)?;
         long_enough("retransmit_timeout", self.retransmit_timeout)?;
+        long_enough("livelock_time", self.livelock_time)?;
         if self.initial_alpha > Ratio::ONE {
             let alpha = self.initial_alpha;
             return Err(ConfigError::out_of_range("initial_alpha", alpha, "0 to 1"));

@@ -35,6 +35,10 @@ pub struct Sender {
     /// When to go back; set while something is unacknowledged.
     retransmit_at: Option<Time>,
     retransmit_timeout: Span,
+    /// Since when nothing new was confirmed; set while something is unacknowledged.
+    waits_since: Option<Time>,
+    livelock_time: Span,
+    is_livelocked: bool,
     payload: u32,
     overhead: u32,
     stats: Stats,
@@ -52,6 +56,9 @@ impl Sender {
             send_at: Time::ZERO,
             retransmit_at: None,
             retransmit_timeout: config.retransmit_timeout,
+            waits_since: None,
+            livelock_time: config.livelock_time,
+            is_livelocked: false,
             payload: config.payload,
             overhead: config.overhead,
             stats: Stats::default(),
@@ -73,6 +80,10 @@ impl Sender {
                     // An ACK of data sent before the sender went back moves it forward again.
                     self.next = self.next.max(self.unacked);
                     self.retransmit_at = None;
+                    self.waits_since = (self.unacked < self.highest).then_some(now);
+                } else if let Some(since) = self.waits_since {
+                    // Packets arrive, but none that the receiver waits for. A pause brings silence.
+                    self.is_livelocked |= now - since >= self.livelock_time;
                 }
                 if packet.kind == Kind::Nack && packet.offset == self.unacked {
                     self.next = self.unacked;
@@ -124,12 +135,31 @@ impl Sender {
         self.stats.again_bytes += self.highest.min(end).saturating_sub(offset);
         self.highest = self.highest.max(end);
         self.retransmit_at.get_or_insert(now + self.retransmit_timeout);
+        self.waits_since.get_or_insert(now);
         let wire = len + self.overhead;
         // HPCC3 spaces packets by the rate at which the earlier one left; time lost to others on
         // the link is not made up for.
         self.send_at = now + self.limiter.rate(now).time_for(wire);
         self.limiter.on_sent(wire, now);
         Some(packet)
+    }
+
+    /// The last packet leaves its host at `leaves`. Data that was sent before waits if that is
+    /// further away than the timeout: a copy behind the first one in the host's queue repairs
+    /// nothing, and going back again and again would fill the queue with copies.
+    pub fn on_queued(&mut self, leaves: Time) {
+        if self.next < self.highest {
+            let until = Time::from_ps(
+                leaves.as_ps().saturating_sub(self.retransmit_timeout.as_ps()),
+            );
+            self.send_at = self.send_at.max(until);
+        }
+    }
+
+    /// Whether packets were answered for `livelock_time` without a confirmation of new data:
+    /// go-back-N repeats more than the network delivers.
+    pub const fn is_livelocked(&self) -> bool {
+        self.is_livelocked
     }
 
     /// When to call [`poll_packet`](Self::poll_packet) or [`on_timeout`](Self::on_timeout) next: a

@@ -315,6 +315,7 @@ fn the_profiles_are_those_of_the_fact_sheet() {
         ("ack_every", ["1"; 5]),
         ("nack_interval", ["500us"; 5]),
         ("retransmit_timeout", ["4ms"; 5]),
+        ("livelock_time", ["50ms"; 5]),
     ];
     assert_eq!(
         table.map(|(field, _)| field),
@@ -702,4 +703,46 @@ fn a_packet_and_a_flow_are_small() {
     assert!(size_of::<Packet>() <= 24);
     assert!(size_of::<Sender>() <= 384, "{}", size_of::<Sender>());
     assert!(size_of::<Receiver>() <= 128, "{}", size_of::<Receiver>());
+}
+
+#[test]
+fn a_copy_waits_while_earlier_packets_fill_the_hosts_queue() {
+    let (mut sender, _) = pair(&Config::default());
+    sender.write(3_000);
+    sender.poll_packet(us(0)).unwrap();
+    // The first packet leaves in 10 ms, after the timeout of 4 ms: a copy before 6 ms would wait
+    // behind it. New data is not held back.
+    sender.on_queued(us(10_000));
+    assert!(sender.poll_timeout().unwrap() < us(10));
+    sender.poll_packet(us(10)).unwrap();
+    sender.on_timeout(us(4_000));
+    assert!(sender.poll_packet(us(4_000)).unwrap().again);
+    sender.on_queued(us(10_001));
+    assert_eq!(sender.poll_timeout(), Some(us(6_001)));
+    assert_eq!(sender.poll_packet(us(6_000)), None);
+    assert!(sender.poll_packet(us(6_001)).unwrap().again);
+}
+
+#[test]
+fn answers_without_progress_for_long_are_a_livelock_and_silence_is_not() {
+    let config = Config { livelock_time: Span::from_ms(10), ..Config::default() };
+    let (mut sender, _) = pair(&config);
+    sender.write(1_000_000);
+    let mut at = us(0);
+    while sender.stats().packets < 5 {
+        sender.poll_packet(at);
+        at = sender.poll_timeout().unwrap();
+    }
+    sender.on_packet(&answer(Kind::Ack, 1_000), us(1_000));
+    sender.on_packet(&answer(Kind::Nack, 1_000), us(10_999));
+    assert!(!sender.is_livelocked());
+    // Progress starts the time over; a pause without answers is none.
+    sender.on_packet(&answer(Kind::Ack, 2_000), us(10_999));
+    sender.on_timeout(Time::from_secs(1));
+    assert!(!sender.is_livelocked());
+    sender.on_packet(&answer(Kind::Ack, 3_000), Time::from_secs(1));
+    sender.on_packet(&answer(Kind::Nack, 3_000), Time::from_ms(1_009));
+    assert!(!sender.is_livelocked());
+    sender.on_packet(&answer(Kind::Nack, 3_000), Time::from_ms(1_010));
+    assert!(sender.is_livelocked());
 }
