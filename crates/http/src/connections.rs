@@ -5,9 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most connections without an admitted request, most admitted requests, and most streams among
 /// them.
-const ASKING: usize = 64;
-const ADMITTED: usize = 64;
-const STREAMS: usize = 32;
+pub(crate) const ASKING: usize = 64;
+pub(crate) const ADMITTED: usize = 64;
+pub(crate) const STREAMS: usize = 32;
 
 /// Open connections. Connections without a request and admitted requests cannot take each other's
 /// room.
