@@ -93,10 +93,6 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_setsockopt,
     // The endpoint.
     libc::SYS_accept4,
-    libc::SYS_epoll_ctl,
-    libc::SYS_epoll_pwait,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_epoll_wait,
     libc::SYS_fcntl,
     libc::SYS_getpeername,
     libc::SYS_getsockname,
@@ -150,9 +146,15 @@ const ALWAYS: &[c_long] = &[
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::net::{TcpStream, UdpSocket};
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
     use std::os::fd::AsFd;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
+    use std::time::Duration;
+
+    use mio::{Events, Interest, Poll, Token};
+    use tidegate_http::{Answer, Guard, Limits, Server};
 
     use super::*;
     use crate::sys::{interface, packet, tap};
@@ -201,9 +203,52 @@ mod tests {
         assert_eq!(outcome, packet::Outcome::Taken(2));
     }
 
+    /// A request under the filter, from its connection to its answer.
+    #[test]
+    fn server_of_counters_answers_under_the_filter() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let limits = Limits { body: 0, patience: Duration::from_secs(60) };
+        let is_over = AtomicBool::new(false);
+        let text = thread::scope(|scope| {
+            let client = scope.spawn(|| {
+                let mut client = TcpStream::connect(address).unwrap();
+                client.write_all(b"GET /counters HTTP/1.0\r\n\r\n").unwrap();
+                let mut text = String::new();
+                client.read_to_string(&mut text).unwrap();
+                is_over.store(true, Ordering::Release);
+                // A connection wakes the server, which then ends.
+                TcpStream::connect(address).unwrap();
+                text
+            });
+            filtered(|| {
+                Server::new(Guard::open(&[]), limits).run(&listener, &is_over, |_, is_closed| {
+                    Some(Answer::text("200 OK", if is_closed() { "closed" } else { "open" }))
+                });
+            });
+            client.join().unwrap()
+        });
+        assert!(
+            text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nopen\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn epoll_is_refused() {
+        let mut poll = Poll::new().unwrap();
+        let mut listener = mio::net::TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        filtered(|| {
+            let registry = poll.registry();
+            assert!(is_refused(registry.register(&mut listener, Token(0), Interest::READABLE)));
+            assert!(is_refused(poll.poll(&mut Events::with_capacity(1), Some(Duration::ZERO))));
+            assert!(is_refused(Poll::new()));
+        });
+    }
+
     #[test]
     fn calls_of_an_intruder_are_refused() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
         let path = std::env::temp_dir().join(format!("tidegate-filter-{}", std::process::id()));
