@@ -10,6 +10,7 @@ pub(crate) struct ByKey<K, T> {
 }
 
 impl<K: Ord, T> PartialEq for ByKey<K, T> {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
@@ -18,12 +19,14 @@ impl<K: Ord, T> PartialEq for ByKey<K, T> {
 impl<K: Ord, T> Eq for ByKey<K, T> {}
 
 impl<K: Ord, T> PartialOrd for ByKey<K, T> {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl<K: Ord, T> Ord for ByKey<K, T> {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.cmp(&other.key)
     }

@@ -36,6 +36,7 @@ impl Prr {
 
     /// `delivered` more bytes have arrived, `pipe` are in flight, and `target` may be in the end
     /// (`ssthresh`).
+    #[inline]
     pub(crate) fn on_delivered(&mut self, delivered: u32, pipe: u32, target: u32, mss: u32) {
         self.delivered += u64::from(delivered);
         let allowance = if pipe > target {
@@ -60,6 +61,7 @@ impl Prr {
     }
 
     /// `bytes` were sent.
+    #[inline]
     pub(crate) fn on_sent(&mut self, bytes: u32) {
         self.out += u64::from(bytes);
         self.allowance = self.allowance.saturating_sub(bytes);

@@ -198,8 +198,8 @@ fn pass_through(
     now: Time,
     mut turn: impl FnMut(&Turn),
 ) {
-    scheduler.on_active(queue, len, now, &mut turn);
-    scheduler.pick(now, &mut turn);
+    scheduler.on_active(queue, len, now, |next| turn(next));
+    scheduler.pick(now, |next| turn(next));
     scheduler.on_departed(queue, len, None, now, turn);
 }
 

@@ -253,7 +253,7 @@ impl Scheduler for Dwrr {
 
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-        if !Turns.on_pass(&mut self.queues, QueueId(0), queue, len, now, &mut turn) {
+        if !Turns.on_pass(&mut self.queues, QueueId(0), queue, len, now, |next| turn(next)) {
             pass_through(self, queue, len, now, turn);
         }
     }
@@ -340,9 +340,8 @@ impl Discipline for Turns {
         // is lost.
         let is_one_turn = len <= queues[queue.index()].quantum;
         if is_one_turn {
-            for event in [TurnEvent::Joined, TurnEvent::Emptied { len }] {
-                turn(&Turn { queue, now, event });
-            }
+            turn(&Turn { queue, now, event: TurnEvent::Joined });
+            turn(&Turn { queue, now, event: TurnEvent::Emptied { len } });
         }
         is_one_turn
     }

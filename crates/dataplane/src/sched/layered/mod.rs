@@ -316,7 +316,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
             return;
         };
         let inside = &mut self.rules.inside;
-        if !inside.on_pass(&mut self.queues, first, queue, len, now, &mut turn) {
+        if !inside.on_pass(&mut self.queues, first, queue, len, now, |next| turn(next)) {
             pass_through(self, queue, len, now, turn);
         }
     }
