@@ -1,14 +1,16 @@
 #![doc = include_str!("../README.md")]
 //!
 //! A scenario is read in steps. Each is a module that depends only on the steps before it: the tree
-//! of keys and values with their locations (`text`), typed settings (`settings`), the points of the
-//! sweep (`sweep`), and setups of the simulator (`setup`). `layout` declares sections and keys,
-//! mostly from the libraries. The crate does no disk access: callers supply [`Files`].
+//! of keys and values with their locations (`text`), kinds and keys of sections (`layout`), typed
+//! settings (`settings`), every section (`sections`), the points of the sweep (`sweep`), and setups
+//! of the simulator (`setup`). The crate does no disk access: callers supply [`Files`].
 
 mod files;
 pub mod fuzz;
 mod layout;
+mod reference;
 mod scenario;
+mod schema;
 mod sections;
 mod settings;
 mod settings_file;
@@ -20,10 +22,11 @@ mod tests;
 mod text;
 
 pub use files::Files;
-pub use layout::reference::reference;
-pub use layout::schema::schema;
+pub use reference::reference;
 pub use scenario::plan::Experiment;
+pub use scenario::write::means_same;
 pub use scenario::{Scenario, is_called};
+pub use schema::schema;
 pub use settings::limits::Limits;
 pub use settings_file::SettingsTable;
 pub use setup::build::Built;

@@ -3,9 +3,9 @@
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Setting, Settings};
 
+use crate::files::Listed;
 use crate::layout::{Key, Section, Shape};
 use crate::sections::switch::{Buffer, Marking, Node};
-use crate::sections::traffic::Listed;
 use crate::settings::limits::Limits;
 use crate::settings::reader::{Located, Reader};
 use crate::setup::build::{PortSet, check_node};

@@ -12,12 +12,13 @@ use std::process::Command;
 const LEFT_OUT: [&str; 3] = ["fuzz", "target", "tidegate-results"];
 
 /// Pages that are followed, all on one copy, so that it is built once.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "add-a-scheme.md",
     "add-a-congestion-control.md",
     "add-a-transport.md",
     "add-a-topology.md",
     "add-a-workload.md",
+    "add-a-section.md",
     "add-a-dialect.md",
 ];
 

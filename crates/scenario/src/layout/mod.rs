@@ -1,19 +1,13 @@
 //! Layout of scenario files: sections, their kinds and keys.
-//!
-//! [`crate::sections`] declares every section once. Readers, the writer, the schema and the
-//! reference follow from the declarations here.
 
-pub(crate) mod declare;
 mod key;
-pub(crate) mod reference;
-pub(crate) mod schema;
 
 pub(crate) use key::{FABRIC, HOSTS, Key, Shape, tidy, toml_of};
 
 use tidegate_units::{About, Catalogue, Entry, Field, Parameters};
 
-use crate::sections::ROOT;
-use crate::text::document::now;
+/// Heading of the section at the top of a file.
+pub(crate) const TOP: &str = "At the top";
 
 /// Default settings of a kind and profile.
 pub(crate) type PartOf = fn(kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>>;
@@ -91,53 +85,11 @@ impl Section {
         }
     }
 
-    /// All sections of a scenario, in the order of the reference.
-    pub(crate) fn all() -> Vec<&'static Self> {
-        fn add(section: &'static Section, found: &mut Vec<&'static Section>) {
-            if found.iter().any(|known| known.title == section.title) {
-                return;
-            }
-            found.push(section);
-            for key in section.keys_of_all_kinds() {
-                if let Some(below) = key.shape.section() {
-                    add(below, found);
-                }
-            }
-        }
-        let mut found = Vec::new();
-        add(ROOT, &mut found);
-        found
-    }
-
     /// Keys of all kinds that exist only in files, the default kind's first.
-    fn keys_of_all_kinds(&self) -> Vec<Key> {
+    pub(crate) fn keys_of_all_kinds(&self) -> Vec<Key> {
         let mut kinds = self.kinds().unwrap_or_else(|| vec![""]);
         kinds.sort_by_key(|kind| Some(*kind) != self.default_kind);
         kinds.into_iter().flat_map(self.own_keys).collect()
-    }
-
-    /// Section of the table at a path, and its default kind there.
-    pub(crate) fn at(path: &[String]) -> Option<(&'static Self, Option<&'static str>)> {
-        let mut found = (ROOT, None);
-        let mut steps = path.iter();
-        while let Some(step) = steps.next() {
-            let keys = found.0.keys_of_all_kinds();
-            let key = keys.into_iter().find(|key| key.name == now(step))?;
-            let section = key.shape.section()?;
-            if let Shape::Tables(_) = key.shape {
-                steps.next()?;
-            }
-            found = (section, key.kind.or(section.default_kind));
-        }
-        Some(found)
-    }
-
-    /// For the table at a path: its default kind, and the keys that survive a change of kind;
-    /// `None` if there is no table at the path.
-    pub(crate) fn selects(
-        path: &[String],
-    ) -> Option<(Option<&'static str>, &'static [&'static str])> {
-        Self::at(path).map(|(section, kind)| (kind, section.common))
     }
 
     /// Kinds of the section; `None` for a table without kinds.
@@ -153,7 +105,7 @@ impl Section {
 
     /// Name in the schema and in headings of kinds: the last word of the heading.
     pub(crate) fn name(&self) -> &'static str {
-        if self.title == ROOT.title {
+        if self.title == TOP {
             return "scenario";
         }
         let words = self.title.trim_matches(['[', ']']);
@@ -192,7 +144,7 @@ impl Section {
         if self.kinds.is_some() {
             names.push("kind");
         }
-        if self.title == ROOT.title {
+        if self.title == TOP {
             names.push("sweep");
         }
         names

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::name::name_of_file;
 use super::{Point, Scenario, at_point, write};
+use crate::files::Listed;
 use crate::files::{Files, NoFiles};
 use crate::layout::Section;
-use crate::sections::root::Described;
-use crate::sections::traffic::Listed;
+use crate::sections::Described;
 use crate::settings::limits::Limits;
 use crate::settings::reader::Located;
 

@@ -4,7 +4,7 @@ mod compose;
 mod include;
 mod name;
 pub(crate) mod plan;
-mod write;
+pub(crate) mod write;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::files::Files;
 use crate::layout::Section;
-use crate::sections::root::Described;
+use crate::sections::Described;
 use crate::settings::limits::Limits;
 use crate::settings::writer::Lists;
 use crate::sweep::axis::{Axis, Coordinate};

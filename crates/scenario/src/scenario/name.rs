@@ -67,7 +67,7 @@ pub(super) fn id(label: &str, seed: u64, taken: &mut BTreeSet<String>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sections::root;
+    use crate::sections;
 
     #[test]
     fn ids_are_valid_file_names_and_unique() {
@@ -87,9 +87,9 @@ mod tests {
         assert_eq!(id("../..", 1, &mut taken), "point-s1");
         assert_eq!(id("", 1, &mut taken), "point-2-s1");
         let long = id(&"x".repeat(500), u64::MAX, &mut taken);
-        assert!(long.len() < 120 && root::is_file_safe("a.b_c-d"));
+        assert!(long.len() < 120 && sections::is_file_safe("a.b_c-d"));
         for name in ["", ".a", "-a", "a/b", "a b", "é", &"x".repeat(65)] {
-            assert!(!root::is_file_safe(name), "{name}");
+            assert!(!sections::is_file_safe(name), "{name}");
         }
     }
 }

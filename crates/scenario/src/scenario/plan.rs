@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::name::id;
 use super::{Point, Scenario, at_point};
-use crate::sections::root::Described;
+use crate::sections::Described;
 use crate::sections::switch::Marking;
 use crate::settings::limits::Limits;
 use crate::settings::reader::Located;

@@ -6,10 +6,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use super::Scenario;
-use crate::layout::declare::{Table, Text};
+use crate::sections::declare::{Table, Text};
 use crate::settings::writer::{Lists, Writer};
-use crate::text::document::{Node, Value, key, quoted};
-use crate::text::problem::Location;
+use crate::text::document::{self, Node, Value, key, now, quoted};
+use crate::text::problem::{Location, Source};
 
 /// The text of a scenario.
 pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
@@ -18,9 +18,27 @@ pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
     root.item.title = Text(Some(scenario.title.clone()));
     root.item.baseline = Text(scenario.baseline.clone());
     let mut text = String::new();
-    Table::write(&root, &mut Writer::new(&mut text, lists, &scenario.axes));
+    let choices = scenario.axes.iter().flat_map(|axis| &axis.choices);
+    let varied = choices.flat_map(|choice| &choice.sets).filter_map(|(path, _)| {
+        let (last, table) = path.split_last()?;
+        let table: Vec<&str> = table.iter().map(|step| now(&step.name)).collect();
+        (now(&last.name) == "profile").then(|| table.join("."))
+    });
+    Table::write(&root, &mut Writer::new(&mut text, lists, &varied.collect()));
     sweep(scenario, &mut text);
     text
+}
+
+/// Whether two resolved texts mean the same: they may use the old and the current name of a table.
+pub fn means_same(first: &str, second: &str) -> bool {
+    let meaning = |text: &str| {
+        // Sums of files are comments.
+        let mut lines: Vec<String> =
+            text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect();
+        lines.push(document::current(&Source::new("scenario", text)).ok()?);
+        Some(lines)
+    };
+    meaning(first).is_some_and(|first| meaning(second).is_some_and(|second| first == second))
 }
 
 fn sweep(scenario: &Scenario, text: &mut String) {

@@ -5,7 +5,7 @@ use tidegate_sim::setup::Stop;
 use tidegate_sim::workload;
 use tidegate_units::Span;
 
-use crate::layout::declare::section;
+use crate::sections::declare::section;
 
 section! {
     "[measure]",

@@ -3,7 +3,7 @@
 use tidegate_dataplane::{NonEct, sched};
 
 use super::switch::{Buffer, Marking};
-use crate::layout::declare::section;
+use crate::sections::declare::section;
 use crate::settings::reader::Located;
 
 section! {

@@ -2,7 +2,7 @@
 
 use tidegate_units::Span;
 
-use crate::layout::declare::{Flows, Optional, Ports, Rare, section};
+use crate::sections::declare::{Flows, Optional, Ports, Rare, section};
 use crate::settings::reader::{Located, Reader};
 use crate::text::problem::Problem;
 

@@ -2,7 +2,7 @@
 
 use tidegate_sim::workload::probe;
 
-use crate::layout::declare::section;
+use crate::sections::declare::section;
 
 section! {
     "[[probe]]",

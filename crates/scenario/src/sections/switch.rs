@@ -6,8 +6,8 @@ use tidegate_sim::{Ecmp, flow_control};
 use tidegate_units::{Catalogue, Named, Piece};
 
 use super::nic::Nic;
-use crate::layout::declare::{Item, Optional, Table, section};
 use crate::layout::{Key, Section, Shape, names};
+use crate::sections::declare::{Item, Optional, Table, section};
 use crate::settings::reader::{Located, Reader};
 use crate::settings::writer::Writer;
 use crate::text::problem::{Location, Problem};

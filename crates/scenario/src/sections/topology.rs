@@ -2,7 +2,7 @@
 
 use tidegate_sim::topology;
 
-use crate::layout::declare::section;
+use crate::sections::declare::section;
 
 section! {
     "[topology]",

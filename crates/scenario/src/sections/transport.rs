@@ -4,8 +4,8 @@ use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
 use tidegate_transport::{Config, Profile, cc, pias, protocol};
 use tidegate_units::{Catalogue, Rate, Setting};
 
-use crate::layout::declare::{Item, Optional, Table, Tables, section};
 use crate::layout::{Key, Profiles, Section, Shape, names};
+use crate::sections::declare::{Item, Optional, Table, Tables, section};
 use crate::settings::reader::{Located, Locations, Reader, suggest};
 use crate::settings::writer::Writer;
 use crate::text::document::{Node, quoted};

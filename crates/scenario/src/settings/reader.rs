@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use tidegate_units::{Catalogue, ConfigError, Field, Form, Parameters, Setting};
 
+use crate::files::Listed;
 use crate::layout::Section;
-use crate::sections::traffic::Listed;
 use crate::text::document::{Entry, Node, Table, Value, before, normal};
 use crate::text::problem::{Location, Problem, nearest};
 

@@ -1,12 +1,12 @@
 //! Writes tables of a scenario as TOML.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use tidegate_units::{Field, Parameters, Setting};
 
 use super::reader::Locations;
 use crate::layout::toml_of;
-use crate::sweep::axis::Axis;
 use crate::text::document::{key, now, quoted};
 
 /// How to write flows that come from a file.
@@ -22,7 +22,8 @@ pub(crate) enum Lists {
 pub(crate) struct Writer<'a> {
     pub(crate) text: &'a mut String,
     pub(crate) lists: Lists,
-    pub(crate) axes: &'a [Axis],
+    /// Paths of tables whose profile a sweep varies.
+    varied: &'a BTreeSet<String>,
     /// Path of the table in headers.
     path: String,
     /// Path of the table in sweeps, which number the tables of a list.
@@ -31,15 +32,15 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// Writes the top of a file.
-    pub(crate) fn new(text: &'a mut String, lists: Lists, axes: &'a [Axis]) -> Self {
-        Self { text, lists, axes, path: String::new(), swept: String::new() }
+    pub(crate) fn new(text: &'a mut String, lists: Lists, varied: &'a BTreeSet<String>) -> Self {
+        Self { text, lists, varied, path: String::new(), swept: String::new() }
     }
 
     /// The table at a key, below its header.
     pub(crate) fn below(&mut self, key: &str) -> Writer<'_> {
         let (path, swept) = (join(&self.path, key), join(&self.swept, key));
         let _ = writeln!(self.text, "\n[{path}]");
-        Writer { text: self.text, lists: self.lists, axes: self.axes, path, swept }
+        Writer { text: self.text, lists: self.lists, varied: self.varied, path, swept }
     }
 
     /// A table of the list at a key, below its header.
@@ -47,7 +48,7 @@ impl<'a> Writer<'a> {
         let path = join(&self.path, key);
         let swept = join(&self.swept, &format!("{key}.{number}"));
         let _ = writeln!(self.text, "\n[[{path}]]");
-        Writer { text: self.text, lists: self.lists, axes: self.axes, path, swept }
+        Writer { text: self.text, lists: self.lists, varied: self.varied, path, swept }
     }
 
     /// The values of a table at a key, in braces.
@@ -105,10 +106,8 @@ impl<'a> Writer<'a> {
     /// Whether a sweep varies the profile of the table: the profile then determines the settings
     /// that the file omits.
     pub(crate) fn varies_profile(&self) -> bool {
-        let key: Vec<&str> = self.swept.split('.').chain(["profile"]).map(now).collect();
-        let sets = self.axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.sets);
-        sets.map(|(path, _)| path)
-            .any(|path| path.iter().map(|step| now(&step.name)).eq(key.iter().copied()))
+        let path: Vec<&str> = self.swept.split('.').map(now).collect();
+        self.varied.contains(&path.join("."))
     }
 }
 

@@ -14,7 +14,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Time};
 
 use super::outline::Outline;
 use super::select;
-use crate::sections::root::Described;
+use crate::sections::Described;
 use crate::sections::switch::{Marking, Node};
 use crate::sections::traffic::{Follows, Traffic};
 use crate::sections::transport::{Stack, Tcp};

@@ -9,7 +9,7 @@ use tidegate_sim::setup::Ports;
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{QueueId, Span, Time};
 
-use crate::layout::declare::Selection;
+use crate::sections::declare::Selection;
 use crate::sections::observe;
 use crate::settings::limits::Limits;
 use crate::settings::reader::Located;

@@ -470,6 +470,22 @@ impl Node {
         }
     }
 
+    /// The same with the current names of renamed tables, also in dotted keys.
+    fn current(&self) -> Self {
+        let value = match &self.value {
+            Value::List(items) => Value::List(items.iter().map(Self::current).collect()),
+            Value::Table(table) => {
+                let entry = |entry: &Entry| {
+                    let key = entry.key.split('.').map(now).collect::<Vec<_>>().join(".");
+                    Entry { key, loc: entry.loc.clone(), node: entry.node.current() }
+                };
+                Value::Table(Table { entries: table.entries.iter().map(entry).collect() })
+            }
+            other => other.clone(),
+        };
+        Self { value, loc: self.loc.clone() }
+    }
+
     /// The value as TOML on one line.
     pub(crate) fn toml(&self) -> String {
         match &self.value {
@@ -488,6 +504,13 @@ impl Node {
             Value::Text(text) => quoted(text),
         }
     }
+}
+
+/// A text as TOML on one line, with the current names of renamed tables.
+pub(crate) fn current(source: &Arc<Source>) -> Result<String, Problem> {
+    let loc = Location { source: Arc::clone(source), span: 0..0 };
+    let node = Node { value: Value::Table(Table::parse(source)?), loc };
+    Ok(node.current().toml())
 }
 
 /// A key as TOML.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tidegate_units::{Choice, Form};
 
-use super::{Key, Section, Shape, tidy};
+use crate::layout::{Key, Section, Shape, tidy};
 use crate::sections::ROOT;
 use crate::text::document::before;
 

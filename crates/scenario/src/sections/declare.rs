@@ -3,9 +3,9 @@
 
 use tidegate_units::Setting;
 
-use super::Shape;
-pub(crate) use super::{Key, Section};
-use crate::sections::traffic::Listed;
+use crate::files::Listed;
+use crate::layout::Shape;
+pub(crate) use crate::layout::{Key, Section};
 pub(crate) use crate::settings::reader::{Located, Reader};
 pub(crate) use crate::settings::writer::Writer;
 use crate::text::document::{Node, Value};
@@ -62,6 +62,7 @@ pub(crate) trait Item: Sized {
 }
 
 /// Declares a section: its heading, its description, and its keys with doc, type and default.
+/// `key(file)` also declares the module of that file, with the section of the key.
 ///
 /// `settings` adds the fields of a library's settings as keys, `checked by` names a function that
 /// refuses combinations of values, and `written by` one that writes the table in another order than
@@ -71,13 +72,15 @@ macro_rules! section {
         $title:literal,
         $(#[doc = $doc:literal])+
         pub(crate) struct $name:ident {
-            $($(#[doc = $key_doc:literal])+ $key:ident: $kind:ty $(= $default:expr)?,)*
+            $($(#[doc = $key_doc:literal])+ $key:ident $(($file:ident))?: $kind:ty $(= $default:expr)?,)*
             $(settings $part:ident: $settings:ty,)?
         }
         $(checked by $check:path)?
         $(; const $const:ident)?
         $(; written by $write:path)?
     ) => {
+        $($(pub(crate) mod $file;)?)*
+
         $(#[doc = $doc])+
         #[derive(Clone, Debug)]
         pub(crate) struct $name {
@@ -86,7 +89,7 @@ macro_rules! section {
         }
 
         const _: () = {
-            use $crate::layout::declare::*;
+            use $crate::sections::declare::*;
 
             impl $name {
                 pub(crate) fn keys() -> Vec<Key> {
@@ -143,7 +146,7 @@ macro_rules! section {
         catalogue $config:ty $(= $kind:literal)? $(, $field:ident: $value:expr)*
     ) => {
         const _: () = {
-            use $crate::layout::declare::*;
+            use $crate::sections::declare::*;
 
             impl Table for $config {
                 const SECTION: &'static Section = &Section {
@@ -166,7 +169,7 @@ macro_rules! section {
     };
     ($title:literal, $(#[doc = $doc:literal])+ settings $settings:ty) => {
         const _: () = {
-            use $crate::layout::declare::*;
+            use $crate::sections::declare::*;
 
             impl Table for $settings {
                 const SECTION: &'static Section = &Section {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use tidegate_units::{Choice, Form};
 
-use super::{Key, Section, Shape, tidy};
+use crate::layout::{Key, Section, Shape, tidy};
 
 /// The page, as Markdown.
 pub fn reference() -> String {
