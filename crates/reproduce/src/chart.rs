@@ -447,7 +447,7 @@ mod tests {
     fn drawn(records: &[Record], title: &str) -> Chart {
         let files = library::files();
         let file = files.iter().find(|file| file.id == "tcn-f6").unwrap();
-        let charts = charts(&library::figure(file).unwrap(), records);
+        let charts = charts(&Figure::of_file(file).unwrap(), records);
         let found = charts.into_iter().find(|chart| chart.title == title);
         found.unwrap()
     }

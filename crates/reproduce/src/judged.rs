@@ -9,11 +9,12 @@ use tidegate_results::Record;
 use tidegate_results::format;
 
 use super::chart;
+use super::entry::{Entry, Version};
 use super::figure::Figure;
-use super::library::{self, Entry, Version};
+use super::library;
 use super::measurements::{Measurements, NOT_RUN_YET};
 use super::quote;
-use super::trial::Varied;
+use super::varied::Varied;
 use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
 use tidegate_study::files::Embedded;
 
@@ -63,7 +64,7 @@ impl Judged {
         let claims = judged(figure, measured);
         let is_run = measured.version != NOT_RUN_YET;
         let findings = figure.findings.iter().filter(|_| is_run);
-        let findings = findings.map(|text| quote::filled(text.get_ref(), &claims, &varied));
+        let findings = findings.map(|text| filled(text.get_ref(), &claims, &varied));
         Self {
             id: figure.id.clone(),
             title: entry.scenario.title.clone(),
@@ -291,6 +292,21 @@ impl Finding {
 pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Inserts the numbers of a finding, or a dash for a number that was not measured.
+fn filled(text: &str, claims: &[Finding], varied: &[Varied]) -> String {
+    quote::replaced(text, &|key| {
+        let (name, trial) = quote::split(key);
+        let is_own = |finding: &&Finding| finding.name.as_deref() == Some(name);
+        match trial {
+            None => claims.iter().find(is_own).map(Finding::number),
+            Some(trial) => {
+                let mut of_trial = varied.iter().filter(|varied| varied.trial == trial);
+                of_trial.find_map(|varied| Some(&varied.after).filter(is_own).map(Finding::number))
+            }
+        }
+    })
 }
 
 #[cfg(test)]

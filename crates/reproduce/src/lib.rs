@@ -3,6 +3,7 @@
 pub mod arithmetic;
 pub mod chart;
 pub mod claim;
+pub mod entry;
 pub mod figure;
 pub mod judged;
 pub mod library;
@@ -15,15 +16,16 @@ pub mod page;
 pub mod paper;
 mod pattern;
 mod quote;
-mod region;
+pub mod score;
 pub mod source;
-pub mod trial;
+pub mod varied;
 pub mod verdict;
+pub mod wrong;
 
 pub use claim::Claim;
+pub use entry::{Entry, Version};
 pub use figure::Figure;
 pub use judged::Judged;
-pub use library::{Entry, Version};
 pub use measurements::Measurements;
 pub use paper::Paper;
 pub use verdict::{Finding, Verdict, judge};

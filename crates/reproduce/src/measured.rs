@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use tidegate_results::Record;
 use tidegate_results::statistics::{Interval, mean, student};
 
-use super::claim::{Claim, Published, Take};
+use super::claim::{Claim, Measured, Published, Take};
 use super::number::Number;
 use super::pattern;
-use super::region::Measured;
 
 /// Point of a claim.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

@@ -10,10 +10,11 @@ use tidegate_report::reading;
 use tidegate_results::Record;
 
 use super::claim::Claim;
-use super::library::{self, Entry, Version};
+use super::entry::{Entry, Tried, Version};
+use super::figure::Trial;
+use super::library;
 use super::measured::{self, Point};
 use super::pattern;
-use super::trial::Trial;
 
 /// Version of a figure without results.
 pub const NOT_RUN_YET: &str = "not run yet";
@@ -105,7 +106,7 @@ impl Measurements {
         let figure = &entry.figure;
         let is_own = |record: &&Record| library::of_other_figure(&record.run.label).is_none();
         let runs = own.records.iter().filter(is_own).count();
-        let of_trial = |(tried, (runs, command)): (&library::Tried, &(Runs<'_>, String))| {
+        let of_trial = |(tried, (runs, command)): (&Tried, &(Runs<'_>, String))| {
             let trial = &tried.trial;
             let is_tried = |record: &&Record| trial.runs(figure, &record.run.label);
             let same: Vec<Record> = own.records.iter().filter(is_tried).cloned().collect();

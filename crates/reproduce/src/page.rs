@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::judged::{Judged, VARIED, capitalised, counted, tally};
-use super::paper::{Paper, Score, Setup, quoted};
-use super::trial::Varied;
+use super::paper::{Paper, Setup};
+use super::score::{Score, quoted};
+use super::varied::Varied;
 use super::verdict::{Finding, Verdict};
 
 const INTRODUCTION: &str = "\
@@ -362,8 +363,8 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::claim::Measured;
     use super::super::judged::tests::finding;
-    use super::super::region::Measured;
     use super::super::verdict::{CHANGE, Fit, FitPoint};
     use super::*;
 

@@ -1,14 +1,12 @@
-//! Papers: headline claims with their verdicts, and assumptions that figures share.
+//! Papers: headline claims, and assumptions that figures share.
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toml::Spanned;
 
-use super::judged::Judged;
-use super::library;
-use super::quote;
-use super::verdict::{Finding, Verdict};
+use super::wrong::Wrong;
+use super::{library, quote};
 
 /// Paper whose figures are reproduced.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,9 +33,9 @@ pub struct Paper {
 #[serde(deny_unknown_fields)]
 pub struct Headline {
     /// Figure and name of the claim, such as `tcn-f8/small-90`.
-    claim: Spanned<String>,
+    pub(super) claim: Spanned<String>,
     /// Cause of the verdict, in a sentence. `{tcn-f8/small-90}` quotes a measured number.
-    cause: Spanned<String>,
+    pub(super) cause: Spanned<String>,
 }
 
 /// Assumptions of several figures.
@@ -69,26 +67,6 @@ pub struct JointTrial {
     pub set: Vec<String>,
 }
 
-/// Headline with its verdict.
-#[derive(Clone, Debug, Serialize)]
-pub struct Answered {
-    /// Figure.
-    pub figure: String,
-    /// Claim with its verdict.
-    pub finding: Finding,
-    /// Cause of the verdict.
-    pub cause: String,
-}
-
-/// Error in a paper's file, with its location.
-#[derive(Debug, PartialEq)]
-pub struct Wrong {
-    /// Message.
-    pub message: String,
-    /// Location.
-    pub span: Range<usize>,
-}
-
 /// Joint trials of a figure's setup.
 pub(super) fn joint_trials(figure: &str) -> Vec<JointTrial> {
     let papers = papers();
@@ -110,10 +88,7 @@ impl Paper {
         struct Whole {
             paper: Paper,
         }
-        let whole: Whole = toml::from_str(text).map_err(|error| Wrong {
-            message: error.message().trim().replace('\n', ", "),
-            span: error.span().unwrap_or(0..0),
-        })?;
+        let whole: Whole = toml::from_str(text).map_err(|error| Wrong::of(&error))?;
         Ok(whole.paper)
     }
 
@@ -146,19 +121,6 @@ impl Paper {
         Ok(())
     }
 
-    /// Headlines with their verdicts.
-    pub fn answered(&self, figures: &[Judged]) -> Vec<Answered> {
-        let answered = |headline: &Headline| {
-            let (figure, finding) = find(figures, headline.claim.get_ref())?;
-            Some(Answered {
-                figure: figure.to_owned(),
-                finding: finding.clone(),
-                cause: quoted(headline.cause.get_ref(), figures),
-            })
-        };
-        self.headlines.iter().filter_map(answered).collect()
-    }
-
     /// Setup that a figure shares with others, if any.
     pub fn setup_of(&self, figure: &str) -> Option<&Setup> {
         let has = |setup: &&Setup| setup.figures.iter().any(|own| own.get_ref() == figure);
@@ -187,88 +149,16 @@ impl Setup {
         }
         Ok(())
     }
-
-    /// Tally of each figure's claims after a joint trial, or of the base setup for `None`.
-    pub fn jointly(&self, trial: Option<&str>, figures: &[Judged]) -> Vec<Score> {
-        let score = |id: &Spanned<String>| {
-            let judged = figures.iter().find(|judged| judged.id == *id.get_ref());
-            let varied = judged.map_or(&[][..], |judged| &judged.varied);
-            let first = self.joint.first().map(|trial| trial.name.get_ref().as_str());
-            let of_trial =
-                varied.iter().filter(|varied| Some(varied.trial.as_str()) == trial.or(first));
-            let after = of_trial.map(|varied| match trial {
-                Some(_) => varied.after.verdict,
-                None => varied.before.verdict,
-            });
-            Score::of(after)
-        };
-        self.figures.iter().map(score).collect()
-    }
-}
-
-/// Tally of the claims of a figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Score {
-    /// Reproduced claims.
-    pub reproduced: usize,
-    /// Claims neither reproduced nor excluded.
-    pub inconclusive: usize,
-    /// All claims.
-    pub claims: usize,
-}
-
-impl Score {
-    fn of(verdicts: impl Iterator<Item = Verdict>) -> Self {
-        verdicts.fold(Self::default(), |sum, verdict| {
-            sum + Self {
-                reproduced: usize::from(verdict == Verdict::Reproduced),
-                inconclusive: usize::from(verdict == Verdict::Inconclusive),
-                claims: 1,
-            }
-        })
-    }
-}
-
-impl std::ops::Add for Score {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            reproduced: self.reproduced + other.reproduced,
-            inconclusive: self.inconclusive + other.inconclusive,
-            claims: self.claims + other.claims,
-        }
-    }
-}
-
-/// Inserts the measured numbers that a text quotes.
-pub fn quoted(text: &str, figures: &[Judged]) -> String {
-    quote::replaced(text, &|key| Some(find(figures, key)?.1.number()))
-}
-
-/// Figure and claim of a key such as `tcn-f8/small-90` or `tcn-f8/small-90@sack`.
-fn find<'a>(figures: &'a [Judged], key: &str) -> Option<(&'a str, &'a Finding)> {
-    let (figure, key) = key.split_once('/')?;
-    let (name, trial) = quote::split(key);
-    let judged = figures.iter().find(|judged| judged.id == figure)?;
-    let is_own = |finding: &&Finding| finding.name.as_deref() == Some(name);
-    let finding = match trial {
-        None => judged.claims.iter().find(is_own),
-        Some(trial) => {
-            let of_trial = judged.varied.iter().filter(|varied| varied.trial == trial);
-            of_trial.map(|varied| &varied.after).find(is_own)
-        }
-    };
-    Some((&judged.id, finding?))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::figure::Figure;
     use super::*;
 
     #[test]
     fn every_paper_has_five_to_eight_headlines_about_existing_claims() {
-        let names = |id: &str| Some(library::figure(library::file(id)?)?.quotable());
+        let names = |id: &str| Some(Figure::of_file(library::file(id)?)?.quotable());
         let mut ids = Vec::new();
         for file in library::paper_files() {
             let paper = Paper::parse(file.text).unwrap_or_else(|wrong| panic!("{wrong:?}"));

@@ -20,6 +20,11 @@ pub(super) fn captured<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>>
     })
 }
 
+/// Pattern of all labels.
+pub(super) fn all() -> String {
+    "*".to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use super::region::Region;
 use super::{Claim, Published, Side, Take};
-use crate::figure::Wrong;
 use crate::number::Number;
-use crate::region::Region;
+use crate::wrong::Wrong;
 
 /// Refuses a claim that any number satisfies, that none does, or that no difference satisfies
 /// although the paper claims one.

@@ -1,6 +1,7 @@
 //! Claims of a paper about its figure, as files write them.
 
 mod check;
+pub(crate) mod region;
 
 use std::fmt;
 use std::ops::Range;
@@ -10,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toml::Spanned;
 
-use super::figure::Wrong;
+pub use self::region::Measured;
 use super::measure::Measure;
 use super::number::Number;
+use super::wrong::Wrong;
 
 /// Claim of a paper about its figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,7 +221,7 @@ pub(super) struct Fields {
     name: Option<String>,
     says: String,
     measure: Measure,
-    #[serde(default = "super::figure::all")]
+    #[serde(default = "crate::pattern::all")]
     of: String,
     against: Option<String>,
     #[serde(default)]

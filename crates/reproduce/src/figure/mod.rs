@@ -3,19 +3,22 @@
 //!
 //! It is in the table `[figure]`, which the scenario itself ignores.
 
-use std::ops::Range;
+mod findings;
+mod trial;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer};
 use tidegate_results::record::Quantity;
 use tidegate_scenario::{Problem, Scenario};
+use tidegate_study::files::Embedded;
 use toml::Spanned;
 
+pub use self::trial::Trial;
 use super::claim::{self, Claim, Points, Published};
 use super::measure::Measure;
 use super::number::Number;
-use super::trial::Trial;
-use super::{library, paper, pattern, quote};
+use super::wrong::Wrong;
+use super::{library, paper, pattern};
 
 /// Published figure or table with its claims.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,18 +127,16 @@ pub enum CdfOf {
     Rtt,
 }
 
-/// Error in a `[figure]`, with its location.
-#[derive(Debug, PartialEq)]
-pub(super) struct Wrong {
-    pub(super) message: String,
-    pub(super) span: Range<usize>,
-}
-
 impl Figure {
     /// The figure that a scenario reproduces; `None` without `[figure]`.
     pub fn of(scenario: &Scenario) -> Result<Option<Self>, Problem> {
         let figure = scenario.figure().map_or(Ok(None), Self::parse);
         figure.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
+    }
+
+    /// The figure of a built-in file.
+    pub fn of_file(file: &Embedded) -> Option<Self> {
+        Self::parse(file.text).ok().flatten()
     }
 
     /// Names that a text can quote: `name` of a claim, `name@trial` of a trial that judges it
@@ -161,9 +162,9 @@ impl Figure {
         struct Whole {
             figure: Option<FigureFields>,
         }
-        let whole: Whole = toml::from_str(text).map_err(|error| Wrong {
-            message: format!("[figure]: {}", error.message().trim().replace('\n', ", ")),
-            span: error.span().unwrap_or(0..0),
+        let whole: Whole = toml::from_str(text).map_err(|error| {
+            let Wrong { message, span } = Wrong::of(&error);
+            Wrong { message: format!("[figure]: {message}"), span }
         })?;
         whole.figure.map(FigureFields::figure).transpose()
     }
@@ -175,7 +176,7 @@ impl Figure {
         let known = || format!("; there are: {}", labels.join(" · "));
         self.check_claims(&known, &fits)?;
         for finding in &self.findings {
-            quote::check(finding, self, labels)?;
+            findings::check(finding, self, labels)?;
         }
         self.check_trials(&known, &fits)?;
         let wrong = |message: String| Wrong { message, span: 0..0 };
@@ -261,11 +262,6 @@ impl Figure {
         }
         Ok(())
     }
-}
-
-/// Pattern of all labels.
-pub(super) fn all() -> String {
-    "*".to_owned()
 }
 
 /// A figure as files write it.
@@ -357,7 +353,7 @@ impl FigureFields {
 struct PlotFields {
     kind: PlotKind,
     title: String,
-    #[serde(default = "all")]
+    #[serde(default = "pattern::all")]
     of: String,
     y: Option<Measure>,
     x: Option<String>,

@@ -39,12 +39,12 @@
 
 use serde::Serialize;
 
+pub use super::claim::Measured;
+use super::claim::region::{Region, Standing};
 use super::claim::{Claim, Published, Take};
 use super::measured::Point;
 use super::measurements::Answer;
 use super::number::Number;
-pub use super::region::Measured;
-use super::region::{Region, Standing};
 
 /// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -17,7 +17,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_plan::dialect::Os;
-use tidegate_reproduce::library;
+use tidegate_reproduce::{Figure, library};
 use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
@@ -187,7 +187,7 @@ pub(crate) fn all() -> Vec<Entry> {
         entries.push(entry);
     }
     for file in library::files() {
-        let Some(figure) = library::figure(file) else {
+        let Some(figure) = Figure::of_file(file) else {
             continue;
         };
         let line = builtin::title(file.text);

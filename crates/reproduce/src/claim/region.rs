@@ -12,8 +12,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use tidegate_results::statistics::student;
 
-use super::claim::{Published, Side};
-use super::number::Number;
+use super::{Published, Side};
+use crate::number::Number;
 
 /// Measured number with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
@@ -36,7 +36,7 @@ fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Err
 
 /// Verdict for a measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Standing {
+pub(crate) enum Standing {
     /// The claim holds.
     Confirmed,
     /// The claim may hold or not.
@@ -49,20 +49,20 @@ pub(super) enum Standing {
 
 /// Range of numbers with which a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Region {
+pub(crate) struct Region {
     low: f64,
     high: f64,
     /// Whether the ends are excluded.
     is_strict: bool,
     /// The number that means no difference, if there is one.
-    pub(super) neutral: Option<f64>,
+    pub(crate) neutral: Option<f64>,
     /// Side of the published number, if it has a direction.
     side: Option<f64>,
 }
 
 impl Region {
     /// Range around a published number.
-    pub(super) fn about(
+    pub(crate) fn about(
         value: &Number,
         within: &Number,
         neutral: Option<&Number>,
@@ -84,7 +84,7 @@ impl Region {
     }
 
     /// Range of a published statement; `None` for curves and claims that are not testable.
-    pub(super) fn of(paper: &Published, is_change: bool) -> Option<Self> {
+    pub(crate) fn of(paper: &Published, is_change: bool) -> Option<Self> {
         match paper {
             Published::About { value, within, neutral } => {
                 Some(Self::about(value, within, neutral.as_ref(), is_change))
@@ -120,13 +120,13 @@ impl Region {
         }
     }
 
-    pub(super) const fn has_direction(&self) -> bool {
+    pub(crate) const fn has_direction(&self) -> bool {
         self.side.is_some()
     }
 
     /// Whether the range contains a number. A number exactly at an end, as decimal numbers are
     /// written, is inside unless the range is strict.
-    pub(super) fn contains(&self, number: f64) -> bool {
+    pub(crate) fn contains(&self, number: f64) -> bool {
         if self.is_strict {
             return self.low < number && (number < self.high || self.high.is_infinite());
         }
@@ -134,12 +134,12 @@ impl Region {
     }
 
     /// Distance of a number outside the range; 0 inside.
-    pub(super) fn deviation(&self, number: f64) -> f64 {
+    pub(crate) fn deviation(&self, number: f64) -> f64 {
         (self.low - number).max(number - self.high).max(0.0)
     }
 
     /// Verdict for a measured number.
-    pub(super) fn standing(&self, measured: &Measured) -> Standing {
+    pub(crate) fn standing(&self, measured: &Measured) -> Standing {
         let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
         let (low, high) = (low.min(measured.value), high.max(measured.value));
         if self.contains(low) && self.contains(high) {
@@ -168,7 +168,7 @@ impl Region {
 
     /// Number of repetitions that would decide, if they vary like the finished ones; `None` if no
     /// affordable number would.
-    pub(super) fn runs_to_decide(&self, measured: &Measured) -> Option<u32> {
+    pub(crate) fn runs_to_decide(&self, measured: &Measured) -> Option<u32> {
         const MOST: u32 = 10_000;
         let (low, high) = measured.interval?;
         let ends = [self.low, self.high].into_iter();
