@@ -99,7 +99,7 @@ pub(crate) fn check(
     max_file: Option<&str>,
 ) -> PyResult<(String, Vec<String>)> {
     Source::new(source, is_text, overrides, max_file)?.read(py, move |study| {
-        let text = if resolved { study.scenario.resolved() } else { outline::summary(&study) };
+        let text = if resolved { study.scenario.resolved() } else { study.summary() };
         (text, notes(&study))
     })
 }

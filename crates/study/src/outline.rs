@@ -10,7 +10,6 @@ use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
 use tidegate_sim::observe::statistics::{real, seconds};
 use tidegate_units::{Rate, Span};
 
-use crate::Study;
 use crate::text::count;
 
 /// First run of each point.
@@ -23,8 +22,7 @@ fn outlines(plan: &[Experiment]) -> impl Iterator<Item = &Outline> + Clone {
 }
 
 /// Summary of a scenario and its runs.
-pub fn summary(study: &Study) -> String {
-    let Study { file, scenario, plan, .. } = study;
+pub fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> String {
     let mut lines = vec![format!("{file}: {}", scenario.title)];
     let mut line = |name: &str, text: &str| lines.push(format!("  {name:<9} {text}"));
     let mut above = String::new();
@@ -268,8 +266,7 @@ pub fn warnings(plan: &[Experiment]) -> Vec<String> {
 }
 
 /// The summary as JSON.
-pub fn json(study: &Study) -> Value {
-    let Study { scenario, plan, .. } = study;
+pub fn json(scenario: &Scenario, plan: &[Experiment]) -> Value {
     let point = |run: &Experiment| {
         let outline = &*run.outline;
         let texts = |rates: &[Rate]| -> Vec<String> { rates.iter().map(Rate::to_string).collect() };

@@ -1,6 +1,6 @@
 //! A study: the runs of one scenario, and the results folder that they fill.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use tidegate_report::Folder;
 use tidegate_report::folder::{self, FORMAT, Manifest, Planned};
 use tidegate_results::Record;
 use tidegate_results::record::Flow;
-use tidegate_scenario::{Coordinate, Experiment, Scenario};
+use tidegate_scenario::{Coordinate, Experiment, Scenario, means_same};
 
 use crate::capture::{self, Capture};
 use crate::compare::{Comparison, check_baseline};
@@ -147,6 +147,11 @@ impl Study {
         self.shard = Some(runs);
     }
 
+    /// Summary of the scenario and its runs.
+    pub fn summary(&self) -> String {
+        outline::summary(&self.file, &self.scenario, &self.plan)
+    }
+
     /// The runs of the study, or of its shard.
     pub fn runs(&self) -> &[Experiment] {
         self.shard.as_deref().unwrap_or(&self.plan)
@@ -228,16 +233,46 @@ impl Study {
 
     /// Opens the results folder, below one that the caller has locked.
     pub fn open_unlocked(
-        self,
+        mut self,
         path: &Path,
         opening: Opening,
         build: &Build,
     ) -> Result<OpenStudy, Error> {
-        let folder = opening.open(path, &self.manifest(build))?;
+        let mut manifest = self.manifest(build);
+        if opening != Opening::New
+            && let Ok(begun) = Folder::open(path)
+        {
+            self.take_spelling(&mut manifest, begun.manifest());
+        }
+        let folder = opening.open(path, &manifest)?;
         if let Some(text) = &self.text {
             folder.write_file(SCENARIO, text.as_bytes())?;
         }
         Ok(OpenStudy { study: self, folder, lock: None })
+    }
+
+    /// Takes over the spelling of a folder whose scenario means the same, so that all records of
+    /// the folder name their points alike.
+    fn take_spelling(&mut self, own: &mut Manifest, begun: &Manifest) {
+        if own.scenario == begun.scenario
+            || own.runs.len() != begun.runs.len()
+            || !means_same(&own.scenario, &begun.scenario)
+        {
+            return;
+        }
+        let ids = own.runs.iter().map(|run| run.id.clone());
+        let known: BTreeMap<String, &Planned> = ids.zip(&begun.runs).collect();
+        for run in self.plan.iter_mut().chain(self.shard.iter_mut().flatten()) {
+            if let Some(begun) = known.get(&run.id) {
+                run.id.clone_from(&begun.id);
+                run.label.clone_from(&begun.label);
+                for (own, begun) in run.point.iter_mut().zip(&begun.point) {
+                    own.key.clone_from(&begun.key);
+                }
+            }
+        }
+        own.scenario.clone_from(&begun.scenario);
+        own.runs.clone_from(&begun.runs);
     }
 
     /// Runs the study without a folder. Records are in the order of the plan; `None` if it was
@@ -480,6 +515,33 @@ pub fn command(file: &str, options: &str, overrides: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folder_resumes_with_the_new_name_of_a_renamed_table() {
+        let text = "runs = 2\n[topology]\nkind = \"star\"\nhosts = 3\n\
+            [switch]\nmarking = { kind = \"tcn\" }\n[[traffic]]\nkind = \"long-lived\"\n\
+            from = \"0-1\"\nto = 2\nbytes = \"10KB\"\n[sweep]\n\
+            \"transport.rule\" = [{ kind = \"dctcp\" }, { kind = \"rfc3168\" }]\n";
+        let path = std::env::temp_dir().join(format!("tidegate-names-{}", std::process::id()));
+        let build = Build { version: "1", revision: "", fingerprint: "" };
+        let study = |text: &str| {
+            let scenario = Scenario::parse("names.toml", text, &[]).unwrap();
+            Study::new("names.toml", scenario, &[]).unwrap()
+        };
+        let begun = study(text).open(&path, (Opening::New, Writers::One), &build).unwrap();
+        let first = begun.folder().manifest().clone();
+        drop(begun);
+        let renamed = text.replace("transport.rule", "transport.cc");
+        let resume = |text: &str| study(text).open(&path, (Opening::Resume, Writers::One), &build);
+        let resumed = resume(&renamed).unwrap();
+        assert_eq!(*resumed.folder().manifest(), first);
+        let keys = resumed.study().runs().iter().map(|run| run.point[0].key.as_str());
+        assert_eq!(keys.collect::<Vec<_>>(), ["transport.rule.kind"; 4]);
+        drop(resumed);
+        let error = resume(&renamed.replace("rfc3168", "cubic")).unwrap_err().to_string();
+        assert!(error.contains("transport.cc"), "{error}");
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 
     #[test]
     fn commands_quote_their_words() {

@@ -40,7 +40,7 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<ExitStatus, Err
         if arguments.resolved {
             output.print(&study.scenario.resolved_by_name())?;
         } else {
-            output.print(&outline::summary(&study))?;
+            output.print(&study.summary())?;
         }
         warn(&study, output);
     }
@@ -58,7 +58,7 @@ fn right(study: &Study, resolved: bool) -> Value {
         "name": scenario.name,
         "title": scenario.title,
         "runs": plan.len(),
-        "means": outline::json(study),
+        "means": outline::json(&study.scenario, &study.plan),
     });
     if resolved {
         value["resolved"] = scenario.resolved_by_name().into();
