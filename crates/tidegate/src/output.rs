@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use clap::ColorChoice;
 pub(crate) use tidegate_study::terminal::Paint;
@@ -39,6 +40,16 @@ pub(crate) enum Error {
 impl Error {
     pub(crate) fn new(text: impl Display) -> Self {
         Self::Other(text.to_string())
+    }
+
+    /// Makes an error of a file or folder that cannot be read.
+    pub(crate) fn read<E: Display>(path: &Path) -> impl Fn(E) -> Self + Copy {
+        move |error| Self::new(format!("cannot read {}: {error}", path.display()))
+    }
+
+    /// Makes an error of a file or folder that cannot be written.
+    pub(crate) fn write<E: Display>(path: &Path) -> impl Fn(E) -> Self + Copy {
+        move |error| Self::new(format!("cannot write {}: {error}", path.display()))
     }
 }
 

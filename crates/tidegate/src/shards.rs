@@ -85,7 +85,7 @@ fn places_of(root: &Path) -> Result<Vec<PathBuf>, Error> {
                 break;
             }
         }
-        let cannot = |error| Error::new(format!("cannot read {}: {error}", path.display()));
+        let cannot = Error::read(&path);
         for entry in std::fs::read_dir(&path).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             // The many folders of runs hold no other results.

@@ -42,15 +42,13 @@ pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<ExitStatus, E
         }
         return Ok(ExitStatus::Good);
     };
-    let cannot =
-        |path: &Path, error| Error::new(format!("cannot write {}: {error}", path.display()));
-    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    std::fs::create_dir_all(folder).map_err(Error::write(folder))?;
     let mut files = Vec::new();
     let shown = command.get_subcommands().filter(|part| !part.is_hide_set());
     for part in std::iter::once(&command).chain(shown) {
         let name = part.get_display_name().unwrap_or_else(|| part.get_name());
         let path = folder.join(format!("{name}.1"));
-        std::fs::write(&path, page(part)?).map_err(|error| cannot(&path, error))?;
+        std::fs::write(&path, page(part)?).map_err(Error::write(&path))?;
         files.push(path.display().to_string());
     }
     if output.json {

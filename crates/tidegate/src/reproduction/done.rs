@@ -136,9 +136,6 @@ impl FinishedFigures {
         docs: Option<&Path>,
         output: Output,
     ) -> Result<(), Error> {
-        let cannot = |path: &Path, error: &std::io::Error| {
-            Error::new(format!("cannot write {}: {error}", path.display()))
-        };
         let claims = || self.figures.iter().flat_map(|figure| &figure.claims);
         let tally = judged::tally(claims());
         let facts = [
@@ -157,8 +154,8 @@ impl FinishedFigures {
                 headlines: &self.headlines(),
                 figures: &self.shown,
             };
-            std::fs::create_dir_all(&self.folder).map_err(|error| cannot(&self.folder, &error))?;
-            std::fs::write(&path, gallery.render()).map_err(|error| cannot(&path, &error))?;
+            std::fs::create_dir_all(&self.folder).map_err(Error::write(&self.folder))?;
+            std::fs::write(&path, gallery.render()).map_err(Error::write(&path))?;
         }
         if let Some(path) = docs {
             self.write_docs(path, output)?;

@@ -45,14 +45,11 @@ impl Note {
     /// Version in a folder.
     fn version(path: &Path) -> Result<Version, Error> {
         let file = path.join(NOTE);
-        let wrong = |why: &dyn std::fmt::Display| {
-            Error::new(format!("cannot read {}: {why}", file.display()))
-        };
-        let text = reading::bytes(&file, reading::MADE).map_err(|error| wrong(&error))?;
-        let note: Self = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+        let text = reading::bytes(&file, reading::MADE).map_err(Error::read(&file))?;
+        let note: Self = serde_json::from_slice(&text).map_err(Error::read(&file))?;
         let versions = [Version::Full, Version::Quick];
         let found = versions.into_iter().find(|version| version.name() == note.version);
-        found.ok_or_else(|| wrong(&format!("unknown version `{}`", note.version)))
+        found.ok_or_else(|| Error::read(&file)(format!("unknown version `{}`", note.version)))
     }
 }
 

@@ -36,17 +36,14 @@ impl ReproductionRequest {
         let text = serde_json::to_vec_pretty(self).map_err(Error::new)?;
         let path = folder.join(ASKED);
         let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
-        written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))
+        written.map_err(Error::write(&path))
     }
 
     /// Reads the description in a folder.
     pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(ASKED);
-        let cannot = |why: &dyn std::fmt::Display| {
-            Error::new(format!("cannot read {}: {why}", path.display()))
-        };
-        let text = reading::bytes(&path, reading::MADE).map_err(|error| cannot(&error))?;
-        serde_json::from_slice(&text).map_err(|error| cannot(&error))
+        let text = reading::bytes(&path, reading::MADE).map_err(Error::read(&path))?;
+        serde_json::from_slice(&text).map_err(Error::read(&path))
     }
 
     /// Reads the description of shards, which has to be the same in all.

@@ -64,8 +64,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<ExitStatus, 
         if let Some((dialect, configuration)) = &configuration {
             sheet.parts.push(answer::configuration(*dialect, configuration));
         }
-        let written = std::fs::write(path, sheet.render());
-        written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))?;
+        std::fs::write(path, sheet.render()).map_err(Error::write(path))?;
         output.say(&format!("page: {}", path.display()));
     }
     match &configuration {

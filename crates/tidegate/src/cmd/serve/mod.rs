@@ -100,11 +100,10 @@ fn export(site: &Site, folder: &Path, output: Output) -> Result<ExitStatus, Erro
     let mut written = Vec::new();
     for (path, bytes) in site.files() {
         let file = folder.join(path);
-        let cannot = |error| Error::new(format!("cannot write {}: {error}", file.display()));
         if let Some(parent) = file.parent() {
-            fs::create_dir_all(parent).map_err(cannot)?;
+            fs::create_dir_all(parent).map_err(Error::write(&file))?;
         }
-        fs::write(&file, bytes).map_err(cannot)?;
+        fs::write(&file, bytes).map_err(Error::write(&file))?;
         written.push(file.display().to_string());
     }
     if output.json {

@@ -52,7 +52,7 @@ pub(super) fn from_folder(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error
             "no playground in {folder}\nhint: build one with crates/web/build"
         )));
     }
-    let cannot = |error| Error::new(format!("cannot read {}: {error}", folder.display()));
+    let cannot = Error::read(folder);
     let mut files = Vec::new();
     for file in fs::read_dir(folder).map_err(cannot)? {
         let path = file.map_err(cannot)?.path();

@@ -272,9 +272,7 @@ fn take_note() -> Result<Option<Note>, Error> {
     let path = note_file();
     let mut naps = 0;
     loop {
-        let note = Note::take(&path);
-        let cannot = |error| Error::new(format!("cannot write {}: {error}", path.display()));
-        match note.map_err(cannot)? {
+        match Note::take(&path).map_err(Error::write(&path))? {
             None if naps < 20 => naps += 1,
             taken => return Ok(taken),
         }
