@@ -1,5 +1,6 @@
 //! Errors of studies, in words for people.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -72,12 +73,20 @@ pub enum Error {
         /// The reason.
         error: io::Error,
     },
+    /// An engine cannot run the tasks.
+    #[error("{0}")]
+    Engine(String),
     /// Figures cannot be written.
     #[error(transparent)]
     Figures(#[from] tidegate_report::figures::Error),
 }
 
 impl Error {
+    /// Makes an error of an engine.
+    pub(crate) fn engine(text: impl Display) -> Self {
+        Self::Engine(text.to_string())
+    }
+
     /// Makes an error of a file that cannot be written.
     pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

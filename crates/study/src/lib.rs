@@ -21,12 +21,15 @@
 pub mod capture;
 pub mod compare;
 pub mod cost;
+pub mod engine;
 mod error;
 pub mod files;
 pub mod lock;
 pub mod log;
 pub mod outline;
+pub mod process;
 pub mod shard;
+pub mod status;
 pub mod study;
 pub mod sweep;
 pub mod terminal;

@@ -17,19 +17,21 @@ mod progress;
 mod report;
 mod reproduction;
 mod shards;
-mod status;
 mod version;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use args::live::Live;
 use args::testbed::{On, Testbed};
 use args::{Cli, Command, Common, Reading};
 use cmd::run::Recorded;
 use output::{Error, ExitStatus, Output};
+use tidegate_study::status::{self, Ended};
 
 /// Carries out a command line, whose first word is the program's name. Returns the exit code.
 pub fn run(words: &[OsString]) -> u8 {
+    process::stop_with_parent();
     let cli = match Cli::read(words) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -37,7 +39,7 @@ pub fn run(words: &[OsString]) -> u8 {
     let output = Output::new(common(&cli));
     let result = carry_out(&cli, words, output);
     if let Some(path) = cli.status() {
-        status::end(path, &result, output);
+        end(path, &result, output);
     }
     match result {
         Ok(status) => status.code(),
@@ -46,6 +48,19 @@ pub fn run(words: &[OsString]) -> u8 {
             output.fail(&text);
             2
         }
+    }
+}
+
+/// Records the ending of a shard in its status file.
+fn end(path: &Path, result: &Result<ExitStatus, Error>, output: Output) {
+    let (ended, why) = match result {
+        Ok(_) if interrupt::is_interrupted() => (Ended::Interrupted, None),
+        Ok(ExitStatus::Good) | Err(Error::ClosedPipe) => (Ended::Finished, None),
+        Ok(ExitStatus::Bad) => (Ended::Failed, None),
+        Err(Error::Other(why)) => (Ended::Refused, Some(why.as_str())),
+    };
+    if let Err(error) = status::end(path, ended, why) {
+        output.warn(&error.to_string());
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tidegate_study::engine;
+
 use crate::args::Target;
-use crate::engine;
 use crate::output::Error;
 
 /// Folder of results folders that are not named.

@@ -9,19 +9,6 @@ pub(crate) fn this_program() -> io::Result<Command> {
     Ok(Command::new(std::env::current_exe()?))
 }
 
-/// Starts a command outside this program's process group, so that Ctrl-C at the terminal does not
-/// reach it.
-pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    #[cfg(windows)]
-    {
-        const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-        std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-    }
-    command
-}
-
 /// Asks a process to stop as Ctrl-C does. Windows has no such signal for another process and ends
 /// it: finished runs are on disk, and unfinished ones are lost.
 pub(crate) fn interrupt(child: &mut Child) {
@@ -56,6 +43,28 @@ pub(crate) fn end_with_parent() {
     {
         let signal = Some(rustix::process::Signal::KILL);
         _ = rustix::process::set_parent_process_death_signal(signal);
+    }
+}
+
+/// Stops this process like Ctrl-C when its parent ends, if the variable `TIDEGATE_PARENT` has the
+/// parent's id. Processes below inherit the variable, but have another parent. Only Linux can do
+/// that; elsewhere the process continues.
+pub(crate) fn stop_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        let is_parent = |name: &std::ffi::OsStr| {
+            getppid().is_some_and(|pid| name == pid.as_raw_nonzero().to_string().as_str())
+        };
+        let Some(parent) = std::env::var_os("TIDEGATE_PARENT").filter(|name| is_parent(name))
+        else {
+            return;
+        };
+        _ = set_parent_process_death_signal(Some(Signal::TERM));
+        // It may have ended just before.
+        if !is_parent(&parent) {
+            std::process::exit(130);
+        }
     }
 }
 

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
+use tidegate_study::engine::Observer;
+use tidegate_study::status::{STEPS, Status as StatusFile};
 use tidegate_study::sweep::{Ending, Progress};
 
 use crate::output::Output;
-use crate::status::{STEPS, Status as StatusFile};
 
 /// Interval between updates of a bar.
 const TICK: Duration = Duration::from_millis(100);
@@ -82,15 +83,6 @@ impl ProgressBoard {
         self
     }
 
-    /// Shows the progress of runs elsewhere: finished runs, and steps of all.
-    pub(crate) fn show(&self, done: usize, steps: u64, note: &str) {
-        self.done.store(done, Ordering::Relaxed);
-        self.steps.store(steps, Ordering::Relaxed);
-        self.whole.set_position(steps);
-        self.whole.set_message(format!("{done} of {} runs, {note}", self.runs));
-        self.say();
-    }
-
     fn write_status(&self) {
         if let Some(status) = &self.status {
             let done = self.done.load(Ordering::Relaxed);
@@ -117,7 +109,7 @@ impl ProgressBoard {
     fn advance(&self, steps: u64) {
         self.whole.inc(steps);
         self.steps.fetch_add(steps, Ordering::Relaxed);
-        self.say();
+        self.say_line();
         self.write_status();
     }
 
@@ -128,7 +120,7 @@ impl ProgressBoard {
     }
 
     /// Prints a line, if it is time for one and runs are left.
-    fn say(&self) {
+    fn say_line(&self) {
         let Some(last_line) = &self.last_line else {
             return;
         };
@@ -139,6 +131,25 @@ impl ProgressBoard {
             let steps = self.steps.load(Ordering::Relaxed);
             self.output.say(&line(done, self.runs, steps, self.begun.elapsed()));
         }
+    }
+}
+
+/// Runs elsewhere.
+impl Observer for ProgressBoard {
+    fn show(&self, done: usize, steps: u64, tasks: &str) {
+        self.done.store(done, Ordering::Relaxed);
+        self.steps.store(steps, Ordering::Relaxed);
+        self.whole.set_position(steps);
+        self.whole.set_message(format!("{done} of {} runs, {tasks}", self.runs));
+        self.say_line();
+    }
+
+    fn say(&self, text: &str) {
+        self.suspend(|| self.output.say(text));
+    }
+
+    fn warn(&self, text: &str) {
+        self.suspend(|| self.output.warn(text));
     }
 }
 
@@ -242,7 +253,7 @@ impl Progress for Bars<'_> {
 
     /// Prints a warning above the bars.
     fn warn(&self, text: &str) {
-        self.board.suspend(|| self.board.output.warn(text));
+        self.board.warn(text);
     }
 }
 

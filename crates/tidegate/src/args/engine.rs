@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use tidegate_study::engine::{Cluster, Kind};
 
 use super::Common;
 
@@ -28,27 +28,27 @@ pub(crate) struct Engine {
         requires = "engine",
         allow_hyphen_values = true
     )]
-    pub(crate) options: Vec<String>,
+    options: Vec<String>,
     /// Approximate length of an engine task, in core minutes [default: 10]
     #[arg(long, value_name = "MINUTES", requires = "engine", value_parser = minutes)]
     chunk: Option<f64>,
 }
 
 impl Engine {
-    /// The cluster engine; `None` for this machine.
-    pub(crate) fn elsewhere(&self) -> Option<EngineName> {
-        self.name.filter(|&engine| engine != EngineName::Local)
-    }
-
-    /// Approximate work of a task, in core seconds.
-    pub(crate) fn chunk_seconds(&self) -> f64 {
-        self.chunk.unwrap_or(10.0) * 60.0
+    /// The engine; `None` for this machine.
+    pub(crate) fn elsewhere(&self) -> Option<Cluster<'_>> {
+        let kind = match self.name? {
+            EngineName::Local => return None,
+            EngineName::Ray => Kind::Ray,
+            EngineName::Slurm => Kind::Slurm,
+        };
+        let minutes = self.chunk.unwrap_or(10.0);
+        Some(Cluster { kind, options: &self.options, chunk: minutes * 60.0 })
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum EngineName {
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EngineName {
     /// This machine
     Local,
     /// Ray, through the `ray` package of a local Python

@@ -135,3 +135,18 @@ impl Display for On {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environment_is_written_as_options() {
+        let text = |world, congestion: Option<&str>| {
+            On { world, congestion: congestion.map(str::to_owned) }.to_string()
+        };
+        assert_eq!(On::default().to_string(), "");
+        assert_eq!(text(World::Live, None), " --on live");
+        assert_eq!(text(World::Live, Some("cubic")), " --on live --congestion cubic");
+    }
+}

@@ -1,26 +1,16 @@
 //! `tidegate attach`: re-attaches to a cluster job.
 
-use std::path::{Path, PathBuf};
-
 use clap::Parser;
+use tidegate_study::engine;
 
 use crate::args::engine::Attach;
 use crate::args::{Cli, Command, Target};
-use crate::engine::home::Home;
 use crate::output::Error;
+use crate::version::BUILD;
 
 /// The command of the job, changed so that it resumes; the caller carries it out.
 pub(crate) fn attach(arguments: &Attach) -> Result<Cli, Error> {
-    let folder = results_folder(&arguments.folder)?;
-    let home = Home::of(&folder)?;
-    let Some(state) = home.state()? else {
-        let folder = folder.display();
-        return Err(Error::new(format!(
-            "no cluster job for {folder}\nhint: start one with --engine; a finished and merged job \
-             leaves nothing to attach to"
-        )));
-    };
-    state.check_build()?;
+    let (folder, state) = engine::find(&arguments.folder, &BUILD).map_err(Error::new)?;
     let cannot = |why: &dyn std::fmt::Display| {
         let place = state.directory.display();
         Error::new(format!("cannot re-attach from {place}: {why}"))
@@ -37,15 +27,4 @@ pub(crate) fn attach(arguments: &Attach) -> Result<Cli, Error> {
     };
     *target = Target { out: Some(folder), resume: true };
     Ok(cli)
-}
-
-/// Absolute path of the results folder, also from the path of the job's folder beside it.
-fn results_folder(folder: &Path) -> Result<PathBuf, Error> {
-    let home = Home::of(folder)?;
-    let folder = home.folder();
-    let name = folder.file_name().and_then(|name| name.to_str());
-    Ok(match name.and_then(|name| name.strip_suffix(".engine")) {
-        Some(name) => folder.with_file_name(name),
-        None => folder.to_owned(),
-    })
 }

@@ -9,16 +9,16 @@ use tidegate_results::Summary;
 use tidegate_scenario::Experiment;
 use tidegate_study::capture::Capture;
 use tidegate_study::compare::PAGE;
+use tidegate_study::engine::{Cluster, Target, Work, check_free};
 use tidegate_study::lock::Writers;
 use tidegate_study::study::{Opening, Options, StudyOutcome};
 use tidegate_study::sweep::{Done, Sweep};
 use tidegate_study::text::{count, quoted};
 use tidegate_study::{OpenStudy, Study, cost};
 
-use crate::args::engine::EngineName;
 use crate::args::testbed::{On, World};
 use crate::args::{self, Reading, Running};
-use crate::engine::{self, Target, Work};
+use crate::engine;
 use crate::interrupt::{self, INTERRUPT, is_interrupted};
 use crate::output::{Error, ExitStatus, Output};
 use crate::progress::{Bars, ProgressBoard};
@@ -100,8 +100,8 @@ pub(crate) fn run(
         jobs.push(Job { study, folder });
     }
     interrupt::watch(output);
-    if let Some(engine) = running.engine.elsewhere()
-        && !fill(&jobs, running, on, reading, (engine, &overrides), output)?
+    if let Some(cluster) = running.engine.elsewhere()
+        && !fill(&jobs, running, on, reading, (cluster, &overrides), output)?
     {
         return Ok(ExitStatus::Bad);
     }
@@ -131,7 +131,7 @@ fn fill(
     running: &Running,
     on: &On,
     reading: Reading,
-    (engine, overrides): (EngineName, &[String]),
+    (cluster, overrides): (Cluster<'_>, &[String]),
     output: Output,
 ) -> Result<bool, Error> {
     let refused = |what: &str, hint: &str| Error::new(format!("{what}\nhint: {hint}"));
@@ -147,7 +147,7 @@ fn fill(
         let what = "an engine's tasks cannot read standard input";
         return Err(refused(what, "give the scenario as a file that all machines can read"));
     }
-    engine::check_free(folder)?;
+    check_free(folder).map_err(Error::new)?;
     let mut task = vec!["run".to_owned(), study.file.clone()];
     engine::add_options(&mut task, "--set", overrides);
     if let Some(size) = reading.max_file {
@@ -166,7 +166,7 @@ fn fill(
         seconds: seconds.map_err(Error::new)?,
         target: Target::Own,
     };
-    let Some(parts) = engine::run(&work, &running.engine, engine, output)? else {
+    let Some(parts) = engine::run(&work, cluster, output)? else {
         return Ok(false);
     };
     shards::join(&parts, folder)?;

@@ -17,14 +17,14 @@ use tidegate_report::reading;
 use tidegate_reproduce::source;
 use tidegate_results::Record;
 use tidegate_scenario::Scenario;
+use tidegate_study::engine::{Cluster, Target, Work, is_taken};
 use tidegate_study::lock::Writers;
 use tidegate_study::study::Opening;
 use tidegate_study::text::{count, quoted};
 use tidegate_units::{Bytes, Setting};
 
-use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
-use crate::engine::{self, Target, Work};
+use crate::engine;
 use crate::evaluation::Evaluation;
 use crate::interrupt;
 use crate::network;
@@ -89,13 +89,13 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
                 Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
             })?
         }
-        Some(engine) => {
+        Some(cluster) => {
             let mut round = 0;
             tuning.search(|numbers| {
                 round += 1;
                 let part = format!("round-{round}");
                 let is_there = evaluation.has(numbers)
-                    || fill(&evaluation, numbers, part, (arguments, engine, &words), output)?;
+                    || fill(&evaluation, numbers, part, (arguments, cluster, &words), output)?;
                 if !is_there {
                     return Ok(None);
                 }
@@ -111,7 +111,7 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<ExitStatus, Error
         }
         return Ok(ExitStatus::Bad);
     };
-    if engine::is_taken(evaluation.path()) {
+    if is_taken(evaluation.path()) {
         evaluation.clear()?;
         engine::clean(evaluation.path(), output);
     }
@@ -184,7 +184,7 @@ fn fill(
     evaluation: &Evaluation,
     numbers: &[usize],
     part: String,
-    (arguments, engine, words): (&Tune, EngineName, &[String]),
+    (arguments, cluster, words): (&Tune, Cluster<'_>, &[String]),
     output: Output,
 ) -> Result<bool, Error> {
     let mut task = words.to_vec();
@@ -198,7 +198,7 @@ fn fill(
         seconds: evaluation.seconds(numbers, &arguments.share)?,
         target: Target::Shared,
     };
-    Ok(engine::run(&work, &arguments.engine, engine, output)?.is_some())
+    Ok(engine::run(&work, cluster, output)?.is_some())
 }
 
 /// Bars for runs that exist already.

@@ -8,6 +8,7 @@ use tidegate_reproduce::{Entry, Version};
 use tidegate_scenario::Scenario;
 use tidegate_study::compare::{PAGE, stalled};
 use tidegate_study::cost::{self, Plan};
+use tidegate_study::engine::{Cluster, Target, Work, check_free, is_taken};
 use tidegate_study::lock::{FolderLock, Writers};
 use tidegate_study::study::{Opening, Options, run_all as run_studies};
 use tidegate_study::sweep::{self, Failure};
@@ -15,8 +16,7 @@ use tidegate_study::text::count;
 use tidegate_study::{OpenStudy, Study, outline};
 
 use crate::args::Reproduce;
-use crate::args::engine::EngineName;
-use crate::engine::{self, Target, Work};
+use crate::engine;
 use crate::interrupt::{self, INTERRUPT, is_interrupted};
 use crate::outline::note;
 use crate::output::{Error, ExitStatus, Output};
@@ -72,7 +72,7 @@ pub(super) fn run_all(
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
     let shard = arguments.share.shard;
-    let is_new = shard.is_some() || engine::is_taken(&folder);
+    let is_new = shard.is_some() || is_taken(&folder);
     if arguments.target.resume && !folder.is_dir() && !is_new {
         let folder = folder.display();
         return Err(Error::new(format!(
@@ -91,9 +91,9 @@ pub(super) fn run_all(
     }
     let is_filled = match arguments.engine.elsewhere() {
         None => false,
-        Some(name) => {
+        Some(cluster) => {
             interrupt::watch(output);
-            if !fill(&planned, names, &folder, (arguments, name), output)? {
+            if !fill(&planned, names, &folder, (arguments, cluster), output)? {
                 done.status = ExitStatus::Bad;
                 done.is_elsewhere = true;
                 return Ok(done);
@@ -146,10 +146,10 @@ fn fill(
     planned: &[Planned],
     names: &[String],
     folder: &Path,
-    (arguments, name): (&Reproduce, EngineName),
+    (arguments, cluster): (&Reproduce, Cluster<'_>),
     output: Output,
 ) -> Result<bool, Error> {
-    engine::check_free(folder)?;
+    check_free(folder).map_err(Error::new)?;
     let mut task = vec!["reproduce".to_owned()];
     task.extend(names.iter().cloned());
     if arguments.quick {
@@ -166,7 +166,7 @@ fn fill(
         seconds: seconds.map_err(Error::new)?,
         target: Target::Own,
     };
-    let Some(parts) = engine::run(&work, &arguments.engine, name, output)? else {
+    let Some(parts) = engine::run(&work, cluster, output)? else {
         return Ok(false);
     };
     shards::join(&parts, folder)?;

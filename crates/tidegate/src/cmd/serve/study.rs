@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
 use tidegate_study::lock::is_locked;
+use tidegate_study::process::in_own_group;
 use tidegate_study::text::{count, quoted};
 
 use super::playground::{Lanes, Simulation};
@@ -340,7 +341,7 @@ impl Studies {
         let mut command = process::this_program().map_err(cannot)?;
         command.args(arguments).stdin(input).stdout(Stdio::piped()).stderr(errors);
         // The server passes one Ctrl-C on; a second one would kill the process.
-        let child = process::in_own_group(&mut command).spawn().map_err(cannot)?;
+        let child = in_own_group(&mut command).spawn().map_err(cannot)?;
         process::limit_memory(&child, self.limits.memory);
         Ok(child)
     }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tidegate_report::reading;
 
 use super::{Target, Work};
-use crate::output::Error;
-use crate::version::BUILD;
+use crate::Error;
+use crate::study::Build;
 
 /// Suffix of the folder.
 const ENDING: &str = ".engine";
@@ -20,35 +20,55 @@ const STATE: &str = "engine.json";
 const LOCK: &str = "lock";
 
 /// Folder of a cluster job.
-pub(crate) struct Home {
+pub(super) struct Home {
     path: PathBuf,
     folder: PathBuf,
 }
 
 /// State of a cluster job.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct State {
-    /// The program, its arguments and its working directory.
-    pub(crate) program: Vec<String>,
-    pub(crate) arguments: Vec<String>,
-    pub(crate) directory: PathBuf,
+pub struct State {
+    pub(super) program: Vec<String>,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
+    /// Its working directory.
+    pub directory: PathBuf,
     /// Build of the program. Results of other builds do not match.
-    pub(crate) build: String,
-    pub(crate) part: String,
+    pub(super) build: String,
+    pub(super) part: String,
     /// The program's arguments for a shard.
-    pub(crate) task: Vec<String>,
+    pub(super) task: Vec<String>,
     /// Folder that all tasks write to, if they share one.
-    pub(crate) out: Option<PathBuf>,
-    pub(crate) shards: u32,
+    pub(super) out: Option<PathBuf>,
+    pub(super) shards: u32,
     /// The engine's ids of the jobs.
-    pub(crate) jobs: Vec<String>,
+    pub(super) jobs: Vec<String>,
     /// Attempts of each shard.
-    pub(crate) attempts: BTreeMap<u32, u32>,
+    pub(super) attempts: BTreeMap<u32, u32>,
 }
 
 /// Whether a cluster job fills this folder.
-pub(crate) fn is_taken(folder: &Path) -> bool {
+pub fn is_taken(folder: &Path) -> bool {
     beside(folder).is_dir()
+}
+
+/// The absolute results folder and the state of a job that this build has submitted. The job's own
+/// folder names it too.
+pub fn find(folder: &Path, build: &Build) -> Result<(PathBuf, State), Error> {
+    let mut home = Home::of(folder)?;
+    let name = home.folder.file_name().and_then(|name| name.to_str());
+    if let Some(name) = name.and_then(|name| name.strip_suffix(ENDING)) {
+        home = Home::of(&home.folder.with_file_name(name))?;
+    }
+    let Some(state) = home.state()? else {
+        let folder = home.folder.display();
+        return Err(Error::engine(format!(
+            "no cluster job for {folder}\nhint: start one with --engine; a finished and merged job \
+             leaves nothing to attach to"
+        )));
+    };
+    state.check_build(build)?;
+    Ok((home.folder, state))
 }
 
 fn beside(folder: &Path) -> PathBuf {
@@ -58,32 +78,32 @@ fn beside(folder: &Path) -> PathBuf {
 }
 
 impl Home {
-    pub(crate) fn of(folder: &Path) -> Result<Self, Error> {
-        let folder = std::path::absolute(folder).map_err(unwritten(folder))?;
+    pub(super) fn of(folder: &Path) -> Result<Self, Error> {
+        let folder = std::path::absolute(folder).map_err(Error::write(folder))?;
         Ok(Self { path: beside(&folder), folder })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Absolute path of the results folder.
-    pub(crate) fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Folder of a part.
-    pub(crate) fn part(&self, part: &str) -> PathBuf {
+    pub(super) fn part(&self, part: &str) -> PathBuf {
         self.path.join(part)
     }
 
     /// Locks the job while the file is open: two followers would resubmit lost tasks twice.
-    pub(crate) fn lock(&self) -> Result<File, Error> {
-        fs::create_dir_all(&self.path).map_err(unwritten(&self.path))?;
+    pub(super) fn lock(&self) -> Result<File, Error> {
+        fs::create_dir_all(&self.path).map_err(Error::write(&self.path))?;
         let path = self.path.join(LOCK);
-        let file = File::create(&path).map_err(unwritten(&path))?;
+        let file = File::create(&path).map_err(Error::write(&path))?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(Error::new(format!(
+            Err(TryLockError::WouldBlock) => Err(Error::engine(format!(
                 "another tidegate already follows the cluster job of {}\nhint: stop it first, or let it continue",
                 self.folder.display()
             ))),
@@ -93,42 +113,44 @@ impl Home {
     }
 
     /// The state, if anything was submitted.
-    pub(crate) fn state(&self) -> Result<Option<State>, Error> {
+    pub(super) fn state(&self) -> Result<Option<State>, Error> {
         let path = self.path.join(STATE);
         let text = match reading::bytes(&path, reading::MADE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text
-                .map_err(|error| Error::new(format!("cannot read {}: {error}", path.display())))?,
+            text => text.map_err(|error| Error::Read { path: path.clone(), error })?,
         };
         let state = serde_json::from_slice(&text);
-        let state =
-            state.map_err(|error| Error::new(format!("{} is damaged: {error}", path.display())))?;
+        let state = state
+            .map_err(|error| Error::engine(format!("{} is damaged: {error}", path.display())))?;
         Ok(Some(state))
     }
 
-    pub(crate) fn keep(&self, state: &State) -> Result<(), Error> {
-        let text = serde_json::to_vec_pretty(state).map_err(Error::new)?;
+    pub(super) fn keep(&self, state: &State) -> Result<(), Error> {
+        let text = serde_json::to_vec_pretty(state).map_err(Error::engine)?;
         self.write(&self.path.join(STATE), &text)
     }
 
     /// Replaces a file atomically.
-    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let partial = self.path.join("partial");
         let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
-        written.map_err(unwritten(path))
+        written.map_err(Error::write(path))
+    }
+
+    /// Removes the folder.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        let removed = fs::remove_dir_all(&self.path);
+        removed.map_err(|error| {
+            Error::engine(format!("cannot remove {}: {error}", self.path.display()))
+        })
     }
 
     /// Removes the folder if nothing was submitted.
-    pub(crate) fn remove_unused(&self) {
+    pub(super) fn remove_unused(&self) {
         if !self.path.join(STATE).exists() {
             drop(fs::remove_dir_all(&self.path));
         }
     }
-}
-
-pub(crate) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.to_owned();
-    move |error| Error::new(format!("cannot write {}: {error}", path.display()))
 }
 
 fn text(words: Vec<OsString>) -> Vec<String> {
@@ -139,9 +161,14 @@ fn text(words: Vec<OsString>) -> Vec<String> {
 impl State {
     /// State before the first submission. The command is the earlier part's, if there was one: this
     /// process may only be attached.
-    pub(crate) fn new(work: &Work<'_>, shards: u32, earlier: Option<Self>) -> Result<Self, Error> {
-        let nowhere = |error| Error::new(format!("cannot find this program: {error}"));
-        let lost = |error| Error::new(format!("cannot find the working directory: {error}"));
+    pub(super) fn new(
+        work: &Work<'_>,
+        build: &Build,
+        shards: u32,
+        earlier: Option<Self>,
+    ) -> Result<Self, Error> {
+        let nowhere = |error| Error::engine(format!("cannot find this program: {error}"));
+        let lost = |error| Error::engine(format!("cannot find the working directory: {error}"));
         let out = match work.target {
             Target::Own => None,
             Target::Shared => Some(Home::of(work.folder)?.folder),
@@ -154,7 +181,7 @@ impl State {
             program: vec![std::env::current_exe().map_err(nowhere)?.to_string_lossy().into_owned()],
             arguments,
             directory,
-            build: BUILD.fingerprint.to_owned(),
+            build: build.fingerprint.to_owned(),
             part: work.part.clone(),
             task: work.task.clone(),
             out,
@@ -165,10 +192,10 @@ impl State {
     }
 
     /// Checks that the job belongs to this command and build.
-    pub(crate) fn check(&self, work: &Work<'_>) -> Result<(), Error> {
-        self.check_build()?;
+    pub(super) fn check(&self, work: &Work<'_>, build: &Build) -> Result<(), Error> {
+        self.check_build(build)?;
         if self.task != work.task {
-            return Err(Error::new(format!(
+            return Err(Error::engine(format!(
                 "the cluster job of {} belongs to another command: tidegate {}\nhint: choose another folder with --out",
                 work.folder.display(),
                 self.task.join(" ")
@@ -177,12 +204,12 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn check_build(&self) -> Result<(), Error> {
-        let own = BUILD.fingerprint;
+    pub(super) fn check_build(&self, build: &Build) -> Result<(), Error> {
+        let own = build.fingerprint;
         if self.build == own {
             return Ok(());
         }
-        Err(Error::new(format!(
+        Err(Error::engine(format!(
             "the tasks were submitted by another build of tidegate: {}; this one is {own}\n\
              hint: use the program that submitted them, {}, or start over with another --out",
             self.build,
@@ -190,7 +217,7 @@ impl State {
         )))
     }
 
-    pub(crate) fn shards(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn shards(&self) -> impl Iterator<Item = u32> {
         1..=self.shards
     }
 }

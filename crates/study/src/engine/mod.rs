@@ -5,42 +5,77 @@
 //! folder, so that another process can follow it.
 
 mod follow;
-pub(crate) mod home;
+mod home;
 mod ray;
 mod slurm;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
-pub(crate) use self::home::is_taken;
-use self::home::{Home, State};
-use crate::args::Share;
-use crate::args::engine::{Engine as Arguments, EngineName};
-use crate::output::{Error, Output};
+use self::follow::Follower;
+use self::home::Home;
+pub use self::home::{State, find, is_taken};
+use crate::study::Build;
+use crate::{Error, shard};
+
+/// Engine, as the caller has chosen it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster<'a> {
+    /// The engine.
+    pub kind: Kind,
+    /// Options of the engine.
+    pub options: &'a [String],
+    /// Approximate work of a task, in core seconds.
+    pub chunk: f64,
+}
+
+/// Kind of engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Ray, through the `ray` package of a local Python.
+    Ray,
+    /// Slurm, as job arrays.
+    Slurm,
+}
 
 /// Runs to be divided among tasks.
-pub(crate) struct Work<'a> {
+#[derive(Debug)]
+pub struct Work<'a> {
     /// Name of the jobs.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// Results folder of the whole.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
     /// Part of a command that divides its runs several times.
-    pub(crate) part: String,
+    pub part: String,
     /// The program's arguments for a shard, without its number and its folder.
-    pub(crate) task: Vec<String>,
+    pub task: Vec<String>,
     /// Expected time of each run on one core, in seconds.
-    pub(crate) seconds: Vec<f64>,
+    pub seconds: Vec<f64>,
     /// Folders that tasks write to.
-    pub(crate) target: Target,
+    pub target: Target,
 }
 
 /// Folders that tasks write to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
     /// A folder for each task.
     Own,
     /// The results folder, for all tasks.
     Shared,
+}
+
+/// Progress and messages of a job, for people.
+pub trait Observer {
+    /// Shows the finished runs, the finished steps of all runs, and the state of the tasks.
+    fn show(&self, done: usize, steps: u64, tasks: &str);
+
+    /// Shows a message.
+    fn say(&self, text: &str);
+
+    /// Shows a warning.
+    fn warn(&self, text: &str);
 }
 
 /// Engine that runs tasks on other machines.
@@ -120,91 +155,69 @@ impl Job<'_> {
 }
 
 /// Runs all of the work by an engine, and returns the folders of the shards; `None` after a message
-/// if some are missing.
-pub(crate) fn run(
+/// if some are missing. Tasks run this program, of this build, in this working directory.
+pub fn run(
     work: &Work<'_>,
-    arguments: &Arguments,
-    engine: EngineName,
-    output: Output,
+    cluster: Cluster<'_>,
+    build: &Build,
+    interrupt: &AtomicBool,
+    observer: &dyn Observer,
 ) -> Result<Option<Vec<PathBuf>>, Error> {
     let home = Home::of(work.folder)?;
     let _lock = home.lock()?;
-    let mut engine =
-        engine_of(engine, &arguments.options, &home).inspect_err(|_| home.remove_unused())?;
+    let mut engine = engine_of(cluster, &home).inspect_err(|_| home.remove_unused())?;
     let begun = home.state()?;
     let state = match begun {
         Some(state) if state.part == work.part => {
-            state.check(work)?;
+            state.check(work, build)?;
             state
         }
         earlier => {
             let most = engine.check().inspect_err(|_| home.remove_unused())?;
-            let shards =
-                tidegate_study::shard::count(&work.seconds, arguments.chunk_seconds(), most);
-            State::new(work, shards, earlier)?
+            let shards = shard::count(&work.seconds, cluster.chunk, most);
+            State::new(work, build, shards, earlier)?
         }
     };
-    let follower = follow::Follower::new(work, &home, state, engine.as_mut(), output);
-    follower.run().inspect_err(|_| home.remove_unused())
+    let follower = Follower::new(work, &home, state, engine.as_mut(), observer);
+    follower.run(interrupt).inspect_err(|_| home.remove_unused())
 }
 
-fn engine_of(name: EngineName, options: &[String], home: &Home) -> Result<Box<dyn Engine>, Error> {
-    Ok(match name {
-        EngineName::Ray => Box::new(ray::Ray::new(options, home)?),
-        _ => Box::new(slurm::Slurm::new(options)?),
+fn engine_of(cluster: Cluster<'_>, home: &Home) -> Result<Box<dyn Engine>, Error> {
+    Ok(match cluster.kind {
+        Kind::Ray => Box::new(ray::Ray::new(cluster.options, home)?),
+        Kind::Slurm => Box::new(slurm::Slurm::new(cluster.options)?),
     })
 }
 
 /// Refuses a folder that exists, unless a job fills it.
-pub(crate) fn check_free(folder: &Path) -> Result<(), Error> {
+pub fn check_free(folder: &Path) -> Result<(), Error> {
     if is_taken(folder) || !folder.exists() {
         return Ok(());
     }
-    Err(Error::new(format!(
+    Err(Error::engine(format!(
         "{} already exists\nhint: choose another folder with --out, or run its missing runs on this machine \
          with --resume and without --engine",
         folder.display()
     )))
 }
 
-/// Adds an option once for each of its values.
-pub(crate) fn add_options(words: &mut Vec<String>, name: &str, values: &[String]) {
-    for value in values {
-        words.extend([name.to_owned(), value.clone()]);
-    }
-}
-
-/// Adds the folder from which costs of runs are learnt.
-pub(crate) fn add_learn(words: &mut Vec<String>, share: &Share) -> Result<(), Error> {
-    if let Some(folder) = &share.learn {
-        let folder = std::path::absolute(folder)
-            .map_err(|error| Error::new(format!("cannot read {}: {error}", folder.display())))?;
-        add_options(words, "--learn", &[folder.display().to_string()]);
-    }
-    Ok(())
-}
-
 /// Removes the job's folder after its results were merged.
-pub(crate) fn clean(folder: &Path, output: Output) {
-    if let Ok(home) = Home::of(folder)
-        && let Err(error) = std::fs::remove_dir_all(home.path())
-    {
-        output.warn(&format!("cannot remove {}: {error}", home.path().display()));
-    }
+pub fn clean(folder: &Path) -> Result<(), Error> {
+    Home::of(folder)?.remove()
 }
 
 /// Runs a program of an engine called `who`, and returns its output.
-fn said(command: &mut std::process::Command, who: &str) -> Result<String, Error> {
+fn said(command: &mut Command, who: &str) -> Result<String, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = match command.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::new(format!(
+            return Err(Error::engine(format!(
                 "{who} is not installed here: there is no `{program}`\n\
                  hint: run this on a machine that has it, or leave out --engine"
             )));
         }
-        Err(error) => return Err(Error::new(format!("cannot run {program}: {error}"))),
+        Err(error) => return Err(Error::engine(format!("cannot run {program}: {error}"))),
     };
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -213,5 +226,5 @@ fn said(command: &mut std::process::Command, who: &str) -> Result<String, Error>
     let mut lines = talk.lines().map(str::trim);
     let last = lines.rfind(|line| !line.is_empty());
     let last = last.unwrap_or("no reason given");
-    Err(Error::new(format!("{who} failed ({program}): {last}")))
+    Err(Error::engine(format!("{who} failed ({program}): {last}")))
 }

@@ -5,17 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidegate_study::text::{count, quoted};
-
-use super::home::{Home, State, unwritten};
-use super::{Engine, Job, Target, Work};
-use crate::interrupt::is_interrupted;
-use crate::output::{Error, Output};
-use crate::progress::ProgressBoard;
+use super::{Engine, Home, Job, Observer, State, Target, Work};
+use crate::Error;
 use crate::status::{Ended, Report, STEPS};
+use crate::text::{count, quoted};
 
 /// Interval between reads of the status files.
 const LOOK: Duration = Duration::from_secs(1);
@@ -43,7 +40,7 @@ pub(super) struct Follower<'a> {
     forgiven: BTreeSet<u32>,
     /// Last status of each shard.
     reports: BTreeMap<u32, Report>,
-    output: Output,
+    observer: &'a dyn Observer,
 }
 
 /// Reason why a shard will not finish.
@@ -64,7 +61,7 @@ impl<'a> Follower<'a> {
         home: &'a Home,
         state: State,
         engine: &'a mut dyn Engine,
-        output: Output,
+        observer: &'a dyn Observer,
     ) -> Self {
         Self {
             part: home.part(&work.part),
@@ -74,20 +71,20 @@ impl<'a> Follower<'a> {
             engine,
             forgiven: BTreeSet::new(),
             reports: BTreeMap::new(),
-            output,
+            observer,
         }
     }
 
     /// Follows the tasks and returns the folders of all shards; `None` if some are missing.
-    pub(super) fn run(mut self) -> Result<Option<Vec<PathBuf>>, Error> {
+    pub(super) fn run(mut self, interrupt: &AtomicBool) -> Result<Option<Vec<PathBuf>>, Error> {
         for folder in ["status", "log"] {
             let path = self.part.join(folder);
-            fs::create_dir_all(&path).map_err(unwritten(&path))?;
+            fs::create_dir_all(&path).map_err(Error::write(&path))?;
         }
         if self.state.jobs.is_empty() {
             let all: Vec<u32> = self.state.shards().collect();
             self.submit(&all)?;
-            self.output.say(&format!(
+            self.observer.say(&format!(
                 "submitted {} in {}; `tidegate attach {}` follows them from another terminal",
                 count(self.work.seconds.len(), "run"),
                 count(all.len(), "task"),
@@ -96,12 +93,9 @@ impl<'a> Follower<'a> {
         } else {
             self.go_on()?;
         }
-        let board = ProgressBoard::new(self.work.seconds.len(), self.output);
-        let wrong = self.follow(&board)?;
-        drop(board);
-        match wrong {
+        match self.follow(interrupt)? {
             None => {
-                self.output.warn(&format!(
+                self.observer.warn(&format!(
                     "detached: the tasks continue without this program\nhint: follow them with `tidegate attach {}`; {}",
                     quoted(&self.home.folder().display().to_string()),
                     self.engine.cancel(&self.state.jobs)
@@ -158,14 +152,14 @@ impl<'a> Follower<'a> {
         let shards = self.state.shards();
         self.forgiven = shards.filter(|&shard| known.is_cancelled(shard)).collect();
         if !failed.is_empty() {
-            self.output.say(&format!("resubmitting {}", count(failed.len(), "task")));
+            self.observer.say(&format!("resubmitting {}", count(failed.len(), "task")));
             self.submit(&failed)?;
         }
         Ok(())
     }
 
     /// Waits until every shard has finished or failed; `None` if interrupted.
-    fn follow(&mut self, board: &ProgressBoard) -> Result<Option<BTreeMap<u32, Wrong>>, Error> {
+    fn follow(&mut self, interrupt: &AtomicBool) -> Result<Option<BTreeMap<u32, Wrong>>, Error> {
         let mut wrong = BTreeMap::new();
         let mut missed = BTreeSet::new();
         let mut silences = 0;
@@ -173,11 +167,11 @@ impl<'a> Follower<'a> {
         let pause = ASK * (1 + self.state.shards / 1000);
         loop {
             let open = self.look(&mut wrong);
-            self.show(board);
+            self.show();
             if open.is_empty() {
                 return Ok(Some(wrong));
             }
-            if is_interrupted() {
+            if interrupt.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             thread::sleep(LOOK * (1 + self.state.shards / 500));
@@ -187,7 +181,7 @@ impl<'a> Follower<'a> {
             asked = Instant::now();
             let known = match self.engine.ask(&self.state.jobs) {
                 Ok(known) => known,
-                Err(error) if silences == SILENCES => return Err(self.silent(error)),
+                Err(error) if silences == SILENCES => return Err(self.silent(&error)),
                 Err(_) => {
                     silences += 1;
                     continue;
@@ -205,7 +199,7 @@ impl<'a> Follower<'a> {
             let (cancelled, lost): (Vec<u32>, Vec<u32>) =
                 lost.into_iter().filter(|shard| still.contains(shard)).partition(is_cancelled);
             wrong.extend(cancelled.into_iter().map(|shard| (shard, Wrong::Cancelled)));
-            self.requeue(lost, &mut wrong, board)?;
+            self.requeue(lost, &mut wrong)?;
         }
     }
 
@@ -241,7 +235,7 @@ impl<'a> Follower<'a> {
         open
     }
 
-    fn show(&self, board: &ProgressBoard) {
+    fn show(&self) {
         let done = self.reports.values().map(|report| report.done).sum();
         let steps: u64 = self.reports.values().map(|report| report.steps).sum();
         let most = self.work.seconds.len() as u64 * STEPS;
@@ -249,19 +243,14 @@ impl<'a> Follower<'a> {
         let ended = ended.count();
         let running = self.reports.len() - ended;
         let waiting = self.state.shards as usize - self.reports.len();
-        board.show(
+        self.observer.show(
             done,
             steps.min(most),
             &format!("tasks: {running} running, {waiting} waiting, {ended} ended"),
         );
     }
 
-    fn requeue(
-        &mut self,
-        lost: Vec<u32>,
-        wrong: &mut BTreeMap<u32, Wrong>,
-        board: &ProgressBoard,
-    ) -> Result<(), Error> {
+    fn requeue(&mut self, lost: Vec<u32>, wrong: &mut BTreeMap<u32, Wrong>) -> Result<(), Error> {
         let attempts = |shard: &u32| self.state.attempts.get(shard).copied().unwrap_or(0);
         let (again, gone): (Vec<u32>, Vec<u32>) =
             lost.into_iter().partition(|shard| attempts(shard) < ATTEMPTS);
@@ -270,18 +259,13 @@ impl<'a> Follower<'a> {
             return Ok(());
         }
         let (first, tasks) = (again[0], count(again.len(), "task"));
-        board.suspend(|| {
-            self.output.say(&format!("{tasks} lost, the first is shard {first}; resubmitted"));
-        });
+        self.observer.say(&format!("{tasks} lost, the first is shard {first}; resubmitted"));
         self.submit(&again)
     }
 
-    fn silent(&self, error: Error) -> Error {
-        let Error::Other(text) = error else {
-            return error;
-        };
-        Error::new(format!(
-            "{text}\nhint: the tasks may still be running; follow them later with `tidegate attach {}`",
+    fn silent(&self, error: &Error) -> Error {
+        Error::engine(format!(
+            "{error}\nhint: the tasks may still be running; follow them later with `tidegate attach {}`",
             quoted(&self.home.folder().display().to_string())
         ))
     }
@@ -313,9 +297,9 @@ impl<'a> Follower<'a> {
             quoted(&self.home.folder().display().to_string())
         );
         if is_refused {
-            return Err(Error::new(text));
+            return Err(Error::engine(text));
         }
-        self.output.warn(&text);
+        self.observer.warn(&text);
         Ok(None)
     }
 }

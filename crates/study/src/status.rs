@@ -12,32 +12,33 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::interrupt::is_interrupted;
-use crate::output::{Error, ExitStatus, Output};
+use crate::Error;
 
 /// Steps of a run.
-pub(crate) const STEPS: u64 = 1_000;
+pub const STEPS: u64 = 1_000;
 
 /// Interval between writes. A thousand shards on a shared file system write a thousand files.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Report {
-    /// Runs of the shard, finished runs, and progress of all in thousandths of a run.
-    pub(crate) runs: usize,
-    pub(crate) done: usize,
-    pub(crate) steps: u64,
+pub struct Report {
+    /// Runs of the shard.
+    pub runs: usize,
+    /// Finished runs.
+    pub done: usize,
+    /// Finished steps of all runs.
+    pub steps: u64,
     /// Ending of the shard, once it has ended.
-    pub(crate) ended: Option<Ended>,
+    pub ended: Option<Ended>,
     /// Reason why it could not be carried out.
-    pub(crate) why: Option<String>,
+    pub why: Option<String>,
 }
 
 /// How a shard ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Ended {
+pub enum Ended {
     /// All its runs are in its folder.
     Finished,
     /// It was interrupted.
@@ -50,7 +51,7 @@ pub(crate) enum Ended {
 
 impl Report {
     /// Reads a file; `None` if there is none or it is incomplete.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
+    pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(path).ok()?).ok()
     }
 
@@ -66,7 +67,8 @@ impl Report {
 }
 
 /// Status file of this process.
-pub(crate) struct Status {
+#[derive(Debug)]
+pub struct Status {
     path: PathBuf,
     all: usize,
     /// Runs that were finished before this process began.
@@ -75,12 +77,13 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    pub(crate) fn new(path: &Path, all: usize, before: usize) -> Self {
+    /// The file of a shard with so many runs, of which some were finished before.
+    pub fn new(path: &Path, all: usize, before: usize) -> Self {
         Self { path: path.to_owned(), all, before, written: Mutex::new(None) }
     }
 
     /// Writes the file, if it is time to, with the finished runs and steps of this process.
-    pub(crate) fn write(&self, done: usize, steps: u64) {
+    pub fn write(&self, done: usize, steps: u64) {
         let mut written = self.written.lock().expect("no thread panics while writing");
         if written.is_some_and(|written| written.elapsed() < PAUSE) {
             return;
@@ -97,23 +100,14 @@ impl Status {
     }
 }
 
-/// Records the ending of a shard.
-pub(crate) fn end(path: &Path, result: &Result<ExitStatus, Error>, output: Output) {
+/// Records the ending of a shard, with the reason why it could not be carried out.
+pub fn end(path: &Path, ended: Ended, why: Option<&str>) -> Result<(), Error> {
     let mut report = Report::read(path).unwrap_or_default();
-    report.ended = Some(match result {
-        Ok(_) if is_interrupted() => Ended::Interrupted,
-        Ok(ExitStatus::Good) | Err(Error::ClosedPipe) => Ended::Finished,
-        Ok(ExitStatus::Bad) => Ended::Failed,
-        Err(Error::Other(_)) => Ended::Refused,
-    });
-    if report.ended == Some(Ended::Finished) {
+    report.ended = Some(ended);
+    report.why = why.map(str::to_owned);
+    if ended == Ended::Finished {
         report.done = report.runs;
         report.steps = report.runs as u64 * STEPS;
     }
-    if let Err(Error::Other(why)) = result {
-        report.why = Some(why.clone());
-    }
-    if let Err(error) = report.write(path) {
-        output.warn(&format!("cannot write {}: {error}", path.display()));
-    }
+    report.write(path).map_err(Error::write(path))
 }

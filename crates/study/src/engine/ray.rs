@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::home::unwritten;
 use super::{Engine, Home, Job, Known, said};
-use crate::output::Error;
-use crate::process;
+use crate::Error;
+use crate::process::in_own_group;
+use crate::text::quoted;
 
 /// The driver of the Python package. Written beside the results, it always has this program's
 /// version, and the cluster's machines need no package.
@@ -68,7 +68,7 @@ impl Ray {
         };
         for option in options {
             let wrong = || {
-                Error::new(format!(
+                Error::engine(format!(
                     "unknown Ray option: --engine-option {option}\n\
                      hint: known are address=auto, address=local, address=CLUSTER, python=PATH and num_cpus=COUNT (per task)"
                 ))
@@ -99,18 +99,18 @@ impl Ray {
 
 impl Engine for Ray {
     fn check(&self) -> Result<u32, Error> {
-        fs::write(self.driver(), DRIVER).map_err(unwritten(&self.driver()))?;
+        fs::write(self.driver(), DRIVER).map_err(Error::write(&self.driver()))?;
         let mut command = Command::new(&self.python);
         command.arg(self.driver()).args(["check", &self.address]);
         said(&mut command, WHO).map_err(|error| match error {
-            Error::Other(text) if text.contains("No module named") => Error::new(format!(
+            Error::Engine(text) if text.contains("No module named") => Error::engine(format!(
                 "Ray is not installed for {}: there is no module `ray`\n\
                  hint: choose a Python that has it with --engine-option python=PATH",
                 self.python
             )),
-            Error::Other(text) if text.contains("Ray failed") => {
+            Error::Engine(text) if text.contains("Ray failed") => {
                 let why = text.split_once("): ").map_or(text.as_str(), |(_, why)| why);
-                Error::new(format!(
+                Error::engine(format!(
                     "cannot reach Ray at `{}`: {why}\n\
                      hint: start a cluster with `ray start --head`, or use this machine with --engine-option address=local",
                     self.address
@@ -123,7 +123,7 @@ impl Engine for Ray {
     }
 
     fn submit(&self, job: &Job<'_>, shards: &[u32]) -> Result<String, Error> {
-        fs::write(self.driver(), DRIVER).map_err(unwritten(&self.driver()))?;
+        fs::write(self.driver(), DRIVER).map_err(Error::write(&self.driver()))?;
         let id = format!("ray-{}-{}", job.state.part, job.state.jobs.len() + 1);
         let cores = self.cores.to_string();
         let task = |&shard: &u32| Task {
@@ -139,19 +139,19 @@ impl Engine for Ray {
             tasks: shards.iter().map(task).collect(),
         };
         let path = self.home.join(format!("{id}.json"));
-        let text = serde_json::to_vec(&order).map_err(Error::new)?;
+        let text = serde_json::to_vec(&order).map_err(Error::engine)?;
         job.home.write(&path, &text)?;
         let first = Beat { beat: 0, open: shards.iter().copied().collect() };
-        let text = serde_json::to_vec(&first).map_err(Error::new)?;
+        let text = serde_json::to_vec(&first).map_err(Error::engine)?;
         job.home.write(&self.state(&id), &text)?;
         let log = self.home.join(format!("{id}.txt"));
-        let words = File::create(&log).map_err(unwritten(&log))?;
-        let too = words.try_clone().map_err(unwritten(&log))?;
+        let words = File::create(&log).map_err(Error::write(&log))?;
+        let too = words.try_clone().map_err(Error::write(&log))?;
         let mut command = Command::new(&self.python);
         command.arg(self.driver()).arg("run").arg(&path);
         command.stdin(Stdio::null()).stdout(words).stderr(too);
-        let started = process::in_own_group(&mut command).spawn();
-        started.map_err(|error| Error::new(format!("cannot run {}: {error}", self.python)))?;
+        let started = in_own_group(&mut command).spawn();
+        started.map_err(|error| Error::engine(format!("cannot run {}: {error}", self.python)))?;
         Ok(id)
     }
 
@@ -160,7 +160,7 @@ impl Engine for Ray {
         for job in jobs {
             let path = self.state(job);
             let cannot = |why: &dyn std::fmt::Display| {
-                Error::new(format!("cannot read {}: {why}", path.display()))
+                Error::engine(format!("cannot read {}: {why}", path.display()))
             };
             let text = fs::read(&path).map_err(|error| cannot(&error))?;
             let state: Beat = serde_json::from_slice(&text).map_err(|error| cannot(&error))?;
@@ -175,9 +175,6 @@ impl Engine for Ray {
     }
 
     fn cancel(&self, _: &[String]) -> String {
-        format!(
-            "cancel them with `pkill -f {}`",
-            tidegate_study::text::quoted(&self.driver().display().to_string())
-        )
+        format!("cancel them with `pkill -f {}`", quoted(&self.driver().display().to_string()))
     }
 }

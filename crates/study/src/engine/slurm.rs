@@ -3,10 +3,9 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use tidegate_study::text::quoted;
-
 use super::{Engine, Job, Known, said};
-use crate::output::Error;
+use crate::Error;
+use crate::text::quoted;
 
 const WHO: &str = "Slurm";
 
@@ -28,7 +27,7 @@ impl Slurm {
             OURS.contains(&name)
         };
         if let Some(option) = options.iter().find(is_ours) {
-            return Err(Error::new(format!(
+            return Err(Error::engine(format!(
                 "--engine-option {option} is reserved: tidegate sets it itself\n\
                  hint: other sbatch options are passed on, such as --partition=short or --time=30"
             )));
@@ -78,7 +77,7 @@ impl Engine for Slurm {
         match said(&mut command, WHO) {
             Ok(text) => Ok(known(&text)),
             // All jobs ended a while ago.
-            Err(Error::Other(text)) if text.contains("Invalid job id") => Ok(Known::default()),
+            Err(Error::Engine(text)) if text.contains("Invalid job id") => Ok(Known::default()),
             Err(error) => Err(error),
         }
     }
