@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -77,6 +78,38 @@ class Commands(unittest.TestCase):
         with self.assertRaisesRegex(tidegate.Error, "no figure is called"):
             tidegate.reproduce("tcn-f99", progress=told.append)
         self.assertEqual(told, [])
+
+    @unittest.skipUnless(sys.platform == "linux", "only Linux ends a process with its parent")
+    def test_command_stops_when_python_is_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder, "out")
+            words = ["run", "incast", "--set", "runs=2000", "--jobs", "1", "--out", str(out)]
+            call = f"import tidegate; tidegate._program.call({words}, print)"
+
+            def is_running():
+                for process in pathlib.Path("/proc").glob("[0-9]*"):
+                    try:
+                        command = (process / "cmdline").read_bytes().split(b"\0")
+                        state = (process / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                    except OSError:
+                        continue
+                    if state != "Z" and command[1:-1] == [word.encode() for word in words]:
+                        return True
+                return False
+
+            def wait(condition):
+                for _ in range(6000):
+                    if condition():
+                        return True
+                    time.sleep(0.01)
+                return False
+
+            python = subprocess.Popen([sys.executable, "-c", call], stdout=subprocess.DEVNULL)
+            self.assertTrue(wait(lambda: (out / "manifest.json").exists()))
+            self.assertTrue(is_running())
+            python.kill()
+            python.wait()
+            self.assertTrue(wait(lambda: not is_running()))
 
     def test_a_program_that_fails_raises(self):
         with tempfile.TemporaryDirectory() as folder:
