@@ -149,9 +149,8 @@ impl Sender {
     /// nothing, and going back again and again would fill the queue with copies.
     pub fn on_queued(&mut self, leaves: Time) {
         if self.next < self.highest {
-            let until = Time::from_ps(
-                leaves.as_ps().saturating_sub(self.retransmit_timeout.as_ps()),
-            );
+            let until =
+                Time::from_ps(leaves.as_ps().saturating_sub(self.retransmit_timeout.as_ps()));
             self.send_at = self.send_at.max(until);
         }
     }
