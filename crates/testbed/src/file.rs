@@ -16,7 +16,7 @@
 //! ```
 //!
 //! It is read like a scenario, with the same kinds, keys, carets and advice. Omitted keys have the
-//! values of [`Config::new`]; `[switch]` has all [`Options`](tidegate_live::config::Options).
+//! values of [`Config::new`]; `[switch]` has all [`Options`].
 
 use tidegate_live::Config;
 use tidegate_live::config::{Options, PortSettings};
