@@ -14,7 +14,7 @@ use tidegate_sim::run::{self, Status};
 use tidegate_units::Time;
 
 use crate::error::Failure;
-use crate::sweep::finished;
+use crate::outcome::finished;
 
 /// Default limit of packets: about a gigabyte.
 pub const LIMIT: u64 = 10_000_000;

@@ -26,6 +26,7 @@ mod error;
 pub mod files;
 pub mod lock;
 pub mod log;
+mod outcome;
 pub mod outline;
 pub mod process;
 pub mod shard;

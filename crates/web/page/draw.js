@@ -28,7 +28,7 @@ export function begin(canvas) {
   return { pen, width, height };
 }
 
-// Width of axis labels, the longest of which is `888 Mb/s`.
+// Width of axis labels, the longest of which is `888 Mbps`.
 const LEFT = 62, RIGHT = 8;
 
 // Layout of a network: one switch in the middle of its hosts, or hosts in a row below rows of
@@ -300,7 +300,8 @@ function field(canvas, { from, to, most, label, about = 3, first = false }) {
   for (const value of ticks(most, about)) {
     line(pen, box.left, y(value), box.right, y(value), colours.grid);
     pen.fillStyle = colours.soft;
-    pen.fillText(label(value), box.left - 5, y(value));
+    // Ticks are round: zeros behind the point say nothing.
+    pen.fillText(label(value).replace(/\.0+(?= )|(\.\d*[1-9])0+(?= )/, '$1'), box.left - 5, y(value));
   }
   if (first) {
     pen.textAlign = 'center';

@@ -20,13 +20,13 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use tidegate_report::folder::{self, Folder};
 use tidegate_results::Record;
-use tidegate_results::outcome::record;
 use tidegate_scenario::{Built, Experiment};
-use tidegate_sim::run::{self, Outcome, Status};
+use tidegate_sim::run::{self, Status};
 use tidegate_units::ConfigError;
 
 use crate::capture::Capture;
 pub use crate::error::Failure;
+use crate::outcome::finished;
 use crate::trace;
 
 /// Experiments of a scenario with the store of their results.
@@ -266,19 +266,6 @@ pub fn simulate(
             finished(experiment, command, &built, &outcome)
         }
     }
-}
-
-/// Record of a run; `None` if interrupted. The records of millions of flows take seconds.
-pub(crate) fn finished(
-    experiment: &Experiment,
-    command: String,
-    built: &Built,
-    outcome: &Outcome,
-) -> Result<Option<Record>, ConfigError> {
-    if outcome.end == run::End::Interrupted {
-        return Ok(None);
-    }
-    record(experiment, command, built, outcome).map(Some)
 }
 
 /// Several sweeps whose runs share one queue, so that no core waits for the last run of a sweep.

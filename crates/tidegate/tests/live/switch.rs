@@ -151,9 +151,10 @@ pub(crate) fn privileges_of_a_switch_can_be_chosen() {
     let mut lines = talk_of_switch.lines().map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with("forwarding")));
     assert!(is_dumpable(switch.0.id()));
+    drop(switch);
     let output = run(&["--user", "no-such-user"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("cannot become user no-such-user"));
+    assert!(talk(&output).contains("cannot become user no-such-user"), "{}", talk(&output));
     let output = run(&["--listen", "0.0.0.0:4000"]);
     assert!(talk(&output).contains("there is no password"), "{}", talk(&output));
 }
