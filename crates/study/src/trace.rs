@@ -13,7 +13,7 @@ use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{ConfigError, QueueId};
 
-use crate::sweep::finished;
+use crate::outcome::finished;
 
 /// Runs an experiment with a trace of this flow; `None` if interrupted.
 pub(crate) fn run(
