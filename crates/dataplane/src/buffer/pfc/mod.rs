@@ -276,7 +276,7 @@ impl<E: Buffer> Pfc<E> {
         self.shared
     }
 
-    /// Lowers the bound of what an account holds to the exact value.
+    /// Lowers the bound on the bytes of an account to their exact maximum.
     #[cold]
     #[inline(never)]
     fn look_for_most(&mut self) {

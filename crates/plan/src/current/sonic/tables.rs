@@ -9,8 +9,8 @@ use tidegate_scenario::Problem;
 
 use super::TABLES;
 
-/// Most values in the tables that are read, with their rows: ten times those of a switch with 512
-/// ports and eight queues.
+/// Most values in the tables that are read, with their rows: ten times as many as a switch with 512
+/// ports and eight queues has.
 pub(super) const MOST_ENTRIES: usize = 250_000;
 
 /// Tables that a patch may change or a message names, beside [`TABLES`].
