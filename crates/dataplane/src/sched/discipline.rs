@@ -159,6 +159,14 @@ pub struct Members {
     pub(super) active: QueueSet,
 }
 
+impl Members {
+    /// The lowest queue that holds no packet.
+    #[inline]
+    pub(super) fn first_idle(&self) -> Option<QueueId> {
+        self.active.first_gap(self.first, self.end)
+    }
+}
+
 /// A group with the queues of its port.
 #[derive(Debug)]
 pub struct GroupView<'a, D: Discipline> {

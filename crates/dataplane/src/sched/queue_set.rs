@@ -100,6 +100,13 @@ impl QueueSet {
         Self([low & from[0] & !to[0], high & from[1] & !to[1]])
     }
 
+    /// The lowest queue from `first` up to `end` that is not in the set.
+    #[inline]
+    pub(super) const fn first_gap(self, first: u8, end: u8) -> Option<QueueId> {
+        let [low, high] = self.0;
+        Self([!low, !high]).within(first, end).first()
+    }
+
     /// Number of queues in the set.
     pub(super) const fn len(self) -> u8 {
         (self.0[0].count_ones() + self.0[1].count_ones()) as u8
@@ -227,5 +234,13 @@ mod tests {
             assert_eq!(all.within(first, end), set(part), "{first} {end}");
             assert_eq!(all.within(first, end).len(), part.len() as u8);
         }
+    }
+
+    #[test]
+    fn a_gap_is_the_first_queue_missing_from_the_set() {
+        let all = set(&[0, 1, 5, 63, 64, 127]);
+        let gaps = [(0, 128), (5, 128), (63, 128), (63, 65), (127, 128), (0, 2), (1, 3)]
+            .map(|(first, end)| all.first_gap(first, end).map(|queue| queue.0));
+        assert_eq!(gaps, [Some(2), Some(6), Some(65), None, None, None, Some(2)]);
     }
 }

@@ -102,14 +102,17 @@ pub struct Wfq {
 #[derive(Clone, Debug)]
 #[doc(hidden)]
 pub struct State {
-    /// Stamp of the head packet; undefined while the queue is empty.
+    /// Stamp of the head packet. While the queue is empty it is undefined or, in groups, holds the
+    /// virtual time of the group: see [`Stamps`].
     stamp: u64,
     inverse: Inverse,
-    /// At the first queue of a group, the group's virtual time.
-    virtual_time: u64,
 }
 
 /// Rules for stamps.
+///
+/// Inside groups, the stamp of the lowest empty queue holds the group's virtual time. If no queue
+/// is empty, the stamps give it: with the authors' clock it is the largest stamp, because a queue's
+/// stamps only rise; with the other clock it is the stamp of the packet in service, the smallest.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Stamps {
@@ -134,7 +137,7 @@ impl Stamps {
             Division::Integer => 64,
         };
         let inverses = inverses(&config.weights, most)?;
-        let state = |&inverse| State { stamp: 0, inverse, virtual_time: 0 };
+        let state = |&inverse| State { stamp: 0, inverse };
         let stamps = Self { clock: config.clock, division: config.division };
         Ok((stamps, inverses.iter().map(state).collect()))
     }
@@ -253,12 +256,24 @@ impl Discipline for Stamps {
 
     #[inline]
     fn load(&self, queues: &[State], members: &Members) -> u64 {
-        queues[usize::from(members.first)].virtual_time
+        if let Some(queue) = members.first_idle() {
+            return queues[queue.index()].stamp;
+        }
+        let stamps = queues[usize::from(members.first)..usize::from(members.end)]
+            .iter()
+            .map(|state| state.stamp);
+        let later = |a, b| match (self.clock, is_before(a, b)) {
+            (Clock::Authors, true) | (Clock::Scfq, false) => b,
+            (Clock::Authors, false) | (Clock::Scfq, true) => a,
+        };
+        stamps.reduce(later).unwrap_or(0)
     }
 
     #[inline]
     fn store(&self, queues: &mut [State], members: &Members, virtual_time: u64) {
-        queues[usize::from(members.first)].virtual_time = virtual_time;
+        if let Some(queue) = members.first_idle() {
+            queues[queue.index()].stamp = virtual_time;
+        }
     }
 
     #[inline]
@@ -304,7 +319,7 @@ impl Discipline for Stamps {
         _: impl FnMut(&Turn),
     ) -> bool {
         let inverse = queues[queue.index()].inverse;
-        self.pass(inverse, len, &mut queues[first.index()].virtual_time);
+        self.pass(inverse, len, &mut queues[first.index()].stamp);
         true
     }
 }
