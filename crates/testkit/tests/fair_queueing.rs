@@ -19,11 +19,13 @@
 //! wire at `a`, this bounds the lag of `i` behind the rate `w_i/W`, which the fluid server never
 //! falls below. (The fluid server may give more when other queues are idle. The lag of WFQ behind
 //! that is not bounded here.)
+//!
+//! Under pauses, packets leave in the order of a slow model of each group, queue by queue.
 
 use std::collections::VecDeque;
 
 use tidegate_dataplane::sched::wfq::{Clock, Config};
-use tidegate_dataplane::sched::{Build, Scheduler, Wfq};
+use tidegate_dataplane::sched::{self, Build, Gate, QueueSet, Scheduler, Wfq};
 use tidegate_testkit::oracle::Gps;
 use tidegate_units::{QueueId, Rng, Time};
 
@@ -221,4 +223,155 @@ fn packets_in_order_of_fluid_finish_times_are_at_most_one_packet_behind() {
             }
         }
     }
+}
+
+/// A group of queues by the definition: each eligible head has a stamp, and the virtual time of the
+/// group is kept through pauses. Stamps are exact: all lengths are multiples of all weights.
+struct Group {
+    clock: Clock,
+    virtual_time: u32,
+    /// By queue: its weight, its packets, and the stamp of the head unless it is paused.
+    queues: Vec<(u32, VecDeque<u32>, Option<u32>)>,
+    paused: Vec<bool>,
+}
+
+impl Group {
+    fn new(clock: Clock, weights: &[u32]) -> Self {
+        let queue = |&weight| (weight, VecDeque::new(), None);
+        Self {
+            clock,
+            virtual_time: 0,
+            queues: weights.iter().map(queue).collect(),
+            paused: vec![false; weights.len()],
+        }
+    }
+
+    /// Stamps the head of a queue, counted from `from`.
+    fn stamp(&mut self, queue: usize, from: u32) {
+        let (weight, packets, stamp) = &mut self.queues[queue];
+        *stamp = packets.front().map(|len| from + len / *weight);
+        if self.clock == Clock::Authors {
+            self.virtual_time = self.virtual_time.max(stamp.unwrap_or(0));
+        }
+    }
+
+    fn arrive(&mut self, queue: usize, len: u32) {
+        self.queues[queue].1.push_back(len);
+        if self.queues[queue].1.len() == 1 && !self.paused[queue] {
+            self.stamp(queue, self.virtual_time);
+        }
+    }
+
+    fn set_paused(&mut self, queue: usize, is_paused: bool) {
+        if self.paused[queue] != is_paused {
+            self.paused[queue] = is_paused;
+            self.queues[queue].2 = None;
+            if !is_paused {
+                self.stamp(queue, self.virtual_time);
+            }
+        }
+    }
+
+    /// Queue and length of the next packet, if one may leave.
+    fn send(&mut self) -> Option<(usize, u32)> {
+        let heads = (0..).zip(&self.queues);
+        let (stamp, queue) =
+            heads.filter_map(|(queue, (_, _, stamp))| Some(((*stamp)?, queue))).min()?;
+        if self.clock == Clock::Scfq {
+            self.virtual_time = stamp;
+        }
+        let len = self.queues[queue].1.pop_front()?;
+        self.stamp(queue, stamp);
+        Some((queue, len))
+    }
+}
+
+/// Random traffic and pauses of one group, and of groups of three, two and one queues: each packet
+/// is the one that the model of its group sends.
+#[test]
+fn queues_that_are_paused_and_resumed_leave_as_in_the_model() {
+    type Settings = &'static [(&'static str, &'static str)];
+    const WEIGHTS: [u32; 6] = [1, 2, 3, 1, 5, 2];
+    let scheduler = |name: &str, settings: Settings, clock: Clock| {
+        let mut config = sched::Config::named(name).expect("the scheduler is known");
+        let clock = if clock == Clock::Scfq { "scfq" } else { "authors" };
+        for (field, text) in settings.iter().chain(&[("weights", "1,2,3,1,5,2"), ("clock", clock)])
+        {
+            config.set(field, text).expect("the setting is valid");
+        }
+        Gate::new(config.build().expect("the settings fit together"))
+    };
+    let forms: [(&str, Settings, &[usize]); 3] = [
+        ("wfq", &[], &[6]),
+        ("sp-wfq", &[("strict", "0")], &[6]),
+        ("sp-wfq", &[("strict", "0"), ("groups", "3, 2, 1")], &[3, 2, 1]),
+    ];
+    let mut resumes = 0;
+    for (name, settings, sizes) in forms {
+        for (clock, seed) in [Clock::Scfq, Clock::Authors]
+            .into_iter()
+            .flat_map(|clock| (0..20).map(move |seed| (clock, seed)))
+        {
+            let mut gate = scheduler(name, settings, clock);
+            let mut rest = WEIGHTS.as_slice();
+            let mut groups = Vec::new();
+            for &size in sizes {
+                let weights = rest.split_off(..size).expect("the sizes add up to all queues");
+                groups.push(Group::new(clock, weights));
+            }
+            // Group and place in it, by queue.
+            let places = (0..)
+                .zip(sizes)
+                .flat_map(|(group, &size)| (0..size).map(move |place| (group, place)));
+            let places: Vec<(usize, usize)> = places.collect();
+            let mut rng = Rng::new(seed, 3);
+            for step in 0..5_000 {
+                match rng.next_u32() % 16 {
+                    0 => {
+                        let mut paused = QueueSet::default();
+                        for (queue, &(group, place)) in (0..).map(QueueId).zip(&places) {
+                            let is_paused = rng.next_u32().is_multiple_of(3);
+                            if is_paused {
+                                paused.insert(queue);
+                            }
+                            resumes += u32::from(!is_paused && groups[group].paused[place]);
+                            groups[group].set_paused(place, is_paused);
+                        }
+                        gate.pause(paused, Time::ZERO, |_| {});
+                    }
+                    1..8 => {
+                        let queue = rng.next_u32() as usize % places.len();
+                        let (group, place) = places[queue];
+                        let len = 30 * (1 + rng.next_u32() % 50);
+                        let is_first = groups[group].queues[place].1.is_empty();
+                        groups[group].arrive(place, len);
+                        if is_first {
+                            let queue = QueueId(u8::try_from(queue).expect("there are six"));
+                            gate.on_active(queue, len, Time::ZERO, |_| {});
+                        }
+                    }
+                    _ => {
+                        let sent = (0..)
+                            .zip(&mut groups)
+                            .find_map(|(group, it): (usize, _)| Some((group, it.send()?)));
+                        assert_eq!(
+                            gate.is_blocked(),
+                            sent.is_none(),
+                            "{name}, seed {seed}, step {step}"
+                        );
+                        let Some((group, (place, len))) = sent else { continue };
+                        let queue = gate.pick(Time::ZERO, |_| {}).queue;
+                        assert_eq!(
+                            places[queue.index()],
+                            (group, place),
+                            "{name}, {clock:?}, seed {seed}, step {step}"
+                        );
+                        let next = groups[group].queues[place].1.front().copied();
+                        gate.on_departed(queue, len, next, Time::ZERO, |_| {});
+                    }
+                }
+            }
+        }
+    }
+    assert!(resumes > 40_000, "{resumes}");
 }

@@ -448,7 +448,7 @@ impl Scheduler for LastInFirstOut {
         assert_eq!(next, None);
     }
 
-    fn withdraw(&mut self, _: QueueId, _: Time, _: impl FnMut(&Turn)) {}
+    fn withdraw(&mut self, _: QueueId, _: &[u32], _: Time, _: impl FnMut(&Turn)) {}
 }
 
 #[test]

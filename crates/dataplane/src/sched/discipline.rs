@@ -80,6 +80,7 @@ pub trait Discipline: Clone + Debug {
         &mut self,
         _part: &mut GroupView<'_, Self>,
         _queue: QueueId,
+        _heads: &[u32],
         _now: Time,
         _turn: impl FnMut(&Turn),
     ) {

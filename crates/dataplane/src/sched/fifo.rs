@@ -60,7 +60,7 @@ impl Scheduler for Fifo {
     #[inline]
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
 
-    fn withdraw(&mut self, _: QueueId, _: Time, _: impl FnMut(&Turn)) {}
+    fn withdraw(&mut self, _: QueueId, _: &[u32], _: Time, _: impl FnMut(&Turn)) {}
 }
 
 #[cfg(test)]

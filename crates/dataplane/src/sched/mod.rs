@@ -140,8 +140,9 @@ pub trait Scheduler {
 
     /// Withdraws `queue`, which holds packets: it may not be served and is treated as empty until
     /// it comes back through [`on_active`](Self::on_active) or, if it is ranked, through
-    /// [`restore`](Self::restore). Never called between `pick` and `on_departed`.
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn));
+    /// [`restore`](Self::restore). Never called between `pick` and `on_departed`. `heads` are the
+    /// lengths of the first packets of all queues that hold packets and are not ranked.
+    fn withdraw(&mut self, queue: QueueId, heads: &[u32], now: Time, turn: impl FnMut(&Turn));
 
     /// Restores the packets of a withdrawn ranked queue, each with the rank that it got on arrival.
     fn restore(&mut self, _queue: QueueId) {}
@@ -328,8 +329,8 @@ impl Scheduler for AnyScheduler {
         with_scheduler!(self, scheduler => scheduler.on_pass(queue, len, now, turn));
     }
 
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
-        with_scheduler!(self, scheduler => scheduler.withdraw(queue, now, turn));
+    fn withdraw(&mut self, queue: QueueId, heads: &[u32], now: Time, turn: impl FnMut(&Turn)) {
+        with_scheduler!(self, scheduler => scheduler.withdraw(queue, heads, now, turn));
     }
 
     fn restore(&mut self, queue: QueueId) {

@@ -95,7 +95,7 @@ impl Scheduler for Strict {
         }
     }
 
-    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, _: &[u32], _: Time, _: impl FnMut(&Turn)) {
         self.active.remove(queue);
     }
 

@@ -247,7 +247,7 @@ impl Scheduler for Dwrr {
         self.ring.on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, _: &[u32], now: Time, turn: impl FnMut(&Turn)) {
         self.ring.withdraw(&mut self.queues, queue, now, turn);
     }
 
@@ -320,6 +320,7 @@ impl Discipline for Turns {
         &mut self,
         GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         queue: QueueId,
+        _: &[u32],
         now: Time,
         turn: impl FnMut(&Turn),
     ) {

@@ -40,7 +40,7 @@ impl<S: Scheduler> Gate<S> {
 
     fn close(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
         if self.waiting.contains(queue) {
-            self.inner.withdraw(queue, now, turn);
+            self.inner.withdraw(queue, &self.heads, now, turn);
         }
     }
 
@@ -131,8 +131,8 @@ impl<S: Scheduler> Scheduler for Gate<S> {
         self.inner.on_departed(queue, len, next, now, turn);
     }
 
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
-        self.inner.withdraw(queue, now, turn);
+    fn withdraw(&mut self, queue: QueueId, heads: &[u32], now: Time, turn: impl FnMut(&Turn)) {
+        self.inner.withdraw(queue, heads, now, turn);
     }
 
     #[inline]

@@ -191,3 +191,25 @@ fn turns_report_withdrawal_and_return_of_a_queue() {
     // It is now behind the other one.
     assert_eq!(served(&mut bench, 1), [1]);
 }
+
+/// Stamps: 1000, 2000 and 3000 for queue 0; 1500 for queue 1 and, after the pause, 1500 more than
+/// the packet in service, which had 1000.
+#[test]
+fn scfq_stamps_a_resumed_queue_behind_the_packet_in_service() {
+    for (name, strict) in [("wfq", None), ("sp-wfq", Some("0"))] {
+        let mut config = Config::named(name).unwrap();
+        config.set("weights", "1, 1").unwrap();
+        config.set("clock", "scfq").unwrap();
+        if let Some(strict) = strict {
+            config.set("strict", strict).unwrap();
+        }
+        let mut bench = Bench::new(Gate::new(config.build().unwrap()));
+        for (id, queue, len) in [(0, 0, 1000), (1, 0, 1000), (2, 0, 1000), (3, 1, 1500)] {
+            bench.enqueue(id, queue, len);
+        }
+        assert_eq!(bench.dequeue(), 0, "{name}");
+        bench.port.pause(set(&[1]), bench.now);
+        bench.port.pause(set(&[]), bench.now);
+        assert_eq!(bench.drain(), [1, 3, 2], "{name}");
+    }
+}

@@ -280,11 +280,11 @@ impl<D: Discipline> Scheduler for Layered<D> {
         }
     }
 
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, heads: &[u32], now: Time, turn: impl FnMut(&Turn)) {
         match self.members(queue) {
             None => self.busy.remove(queue),
             Some(members) => self.work(members, |inside, part, busy| {
-                inside.withdraw(part, queue, now, turn);
+                inside.withdraw(part, queue, heads, now, turn);
                 if !D::RANKED {
                     busy.remove(queue);
                 } else if !inside.has_any_ranked(&members) {

@@ -369,7 +369,7 @@ impl Scheduler for Pifo {
     #[inline]
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
 
-    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, _: &[u32], _: Time, _: impl FnMut(&Turn)) {
         self.ranks.set_aside(queue, true);
     }
 
@@ -445,6 +445,7 @@ impl Discipline for Ranks {
         &mut self,
         _: &mut GroupView<'_, Self>,
         queue: QueueId,
+        _: &[u32],
         _: Time,
         _: impl FnMut(&Turn),
     ) {

@@ -111,8 +111,12 @@ pub struct State {
 /// Rules for stamps.
 ///
 /// Inside groups, the stamp of the lowest empty queue holds the group's virtual time. If no queue
-/// is empty, the stamps give it: with the authors' clock it is the largest stamp, because a queue's
-/// stamps only rise; with the other clock it is the stamp of the packet in service, the smallest.
+/// is empty, the stamps give it. With the authors' clock it is the largest stamp, because a queue's
+/// stamps only rise. With the other clock it is the stamp of the packet in service:
+///
+/// - When a queue empties, its packet has just been picked, and its stamp is still the smallest.
+/// - When a queue is withdrawn, it is the largest value that a stamp was counted from. The last
+///   queue that was served or became active is counted from it, all others from earlier values.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct Stamps {
@@ -234,7 +238,7 @@ impl Scheduler for Wfq {
 
     /// The queue returns with a stamp of that moment: neither the pause nor the packet at its head
     /// counts.
-    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, _: &[u32], _: Time, _: impl FnMut(&Turn)) {
         self.active.remove(queue);
     }
 
@@ -305,6 +309,25 @@ impl Discipline for Stamps {
     ) {
         if let Some(next) = next {
             self.next(&mut part.queues[queue.index()], next, &mut part.group);
+        }
+    }
+
+    fn withdraw(
+        &mut self,
+        part: &mut GroupView<'_, Self>,
+        _: QueueId,
+        heads: &[u32],
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+        if self.clock == Clock::Scfq && part.members.first_idle().is_none() {
+            let members = usize::from(part.members.first)..usize::from(part.members.end);
+            let counted_from = part.queues[members.clone()]
+                .iter()
+                .zip(&heads[members])
+                .map(|(state, &len)| state.stamp.wrapping_sub(self.worth(state.inverse, len)));
+            let latest = counted_from.reduce(|a, b| if is_before(a, b) { b } else { a });
+            part.group = latest.unwrap_or(part.group);
         }
     }
 

@@ -340,7 +340,7 @@ impl Scheduler for Wrr {
         self.cycle.on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
-    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+    fn withdraw(&mut self, queue: QueueId, _: &[u32], now: Time, turn: impl FnMut(&Turn)) {
         self.active.remove(queue);
         self.cycle.withdraw(&mut self.queues, queue, now, turn);
     }
@@ -409,6 +409,7 @@ impl Discipline for Turns {
         &mut self,
         GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         queue: QueueId,
+        _: &[u32],
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
