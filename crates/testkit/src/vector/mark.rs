@@ -1,7 +1,7 @@
 //! Vectors of marking schemes: the hooks of a [`Marker`], called with given numbers.
 
 use serde::Deserialize;
-use tidegate_dataplane::mark::{AnyMarker, Config, Cx, MarkDecision, Marker, PortInfo, Queues};
+use tidegate_dataplane::mark::{Config, Cx, MarkDecision, Marker, PortInfo, Queues};
 use tidegate_dataplane::sched::{Round, Turn, TurnEvent};
 use tidegate_dataplane::{MAX_QUEUES, Pkt, Rule};
 use tidegate_units::{ConfigError, Ecn, FlowId, QueueId, Rate, Span};
@@ -126,21 +126,35 @@ struct TurnText {
 
 /// Runs a file of `testdata/mark`.
 pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
+    run_mark_with(text, |config, port| config.build(port).map(Some))
+}
+
+/// Runs a file of `testdata/mark` on another implementation of its scheme. `make` returns `None`
+/// for a configuration that it does not implement, whose case is left out.
+pub fn run_mark_with<M: Marker>(
+    text: &str,
+    mut make: impl FnMut(&Config, &PortInfo) -> Result<Option<M>, ConfigError>,
+) -> Result<Summary, VectorError> {
     let file: File = toml::from_str(text).map_err(VectorError::of_file)?;
     let mut budget = Budget::new();
+    let mut cases = 0;
     for case in &file.case {
         let of_case = |problem| VectorError::of_case(&case.name, problem);
         let port = PortSpec::new(&case.port).map_err(of_case)?;
-        let marker = build(&file.scheme, &case.config, &port).map_err(of_case)?;
+        let marker = build(&file.scheme, &case.config, &port, &mut make).map_err(of_case)?;
+        if let Ok(None) = marker {
+            continue;
+        }
+        cases += 1;
         let marker = made(marker, case.error.as_deref(), case.steps.len()).map_err(of_case)?;
-        let Some(marker) = marker else { continue };
+        let Some(marker) = marker.flatten() else { continue };
         let mut run = Run { marker, queues: port.queues, clock: Clock::default() };
         for (index, step) in case.steps.iter().enumerate() {
             run.step(step, &mut budget)
                 .map_err(|problem| VectorError::of_step(&case.name, index, problem))?;
         }
     }
-    Ok(Summary { subject: file.scheme, cases: file.case.len(), steps: budget.spent() })
+    Ok(Summary { subject: file.scheme, cases, steps: budget.spent() })
 }
 
 /// A [`Port`] with parsed units and defaults.
@@ -187,16 +201,17 @@ impl PortSpec {
 
 /// Builds the scheme. The outer error is a mistake in the file, the inner one a refusal by the
 /// scheme.
-fn build(
+fn build<M>(
     scheme: &str,
     table: &Table,
     port: &PortSpec,
-) -> Result<Result<AnyMarker, ConfigError>, String> {
+    make: &mut impl FnMut(&Config, &PortInfo) -> Result<M, ConfigError>,
+) -> Result<Result<M, ConfigError>, String> {
     let config = match configure(scheme, table)? {
         Ok(config) => config,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    Ok(config.build(&PortInfo {
+    let port = PortInfo {
         rate: port.rate,
         queues: port.queues,
         round: &|queue| port.round(queue),
@@ -204,7 +219,8 @@ fn build(
         scheduler: if port.quanta.is_some() { "dwrr" } else { "fifo" },
         seed: port.seed,
         stream: 0,
-    }))
+    };
+    Ok(make(&config, &port))
 }
 
 fn configure(scheme: &str, table: &Table) -> Result<Result<Config, ConfigError>, String> {
@@ -237,13 +253,13 @@ fn configure_pair(table: &Table) -> Result<Result<Config, ConfigError>, String> 
     Ok(first.and_then(|first| Ok(Config::Or(Box::new((first, second?))))))
 }
 
-struct Run {
-    marker: AnyMarker,
+struct Run<M> {
+    marker: M,
     queues: u8,
     clock: Clock,
 }
 
-impl Run {
+impl<M: Marker> Run<M> {
     fn step(&mut self, step: &Step, budget: &mut Budget) -> Result<(), String> {
         self.clock.advance(step.at.as_deref())?;
         let every = span("every", step.every.as_deref())?;

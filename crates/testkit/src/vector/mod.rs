@@ -9,7 +9,7 @@ mod mark;
 mod sched;
 
 pub use buffer::run_buffer;
-pub use mark::run_mark;
+pub use mark::{run_mark, run_mark_with};
 pub use sched::run_sched;
 
 use std::fmt::{self, Display, Formatter};
