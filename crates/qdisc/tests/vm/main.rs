@@ -1,0 +1,33 @@
+//! The qdiscs in a kernel that has BPF qdiscs: Debian's, in an emulated machine.
+//!
+//! This program boots the machine with itself in its memory, and runs its tests there. Where the
+//! emulator or the kernel is missing, each test is reported as skipped, by name.
+
+#![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
+#![expect(clippy::print_stdout, reason = "the machine's console is this program's output")]
+
+mod bed;
+mod initramfs;
+mod machine;
+mod stock;
+
+use std::process::ExitCode;
+
+use tidegate_harness::{suite, tests};
+
+const TESTS: &[suite::Test] =
+    tests![stock::marks_of_the_kernels_own_qdisc_are_the_ce_packets_that_the_receiver_counts,];
+
+/// Set in the emulated machine.
+const INSIDE: &str = "TIDEGATE_TESTS_INSIDE";
+
+fn main() -> ExitCode {
+    let lists = std::env::args().any(|argument| argument == "--list");
+    if lists || std::env::var_os(INSIDE).is_some() {
+        return suite::run(TESTS, |_| None);
+    }
+    match machine::missing() {
+        Some(reason) => suite::run(TESTS, move |_| Some(reason.clone())),
+        None => machine::run(),
+    }
+}
