@@ -260,14 +260,6 @@ macro_rules! schemes {
             }
         }
 
-        /// Calls a macro with the list of all schemes, each as `Variant(module),`.
-        #[macro_export]
-        macro_rules! for_each_scheme {
-            ($call:ident) => {
-                $call! { $($variant($module),)* }
-            };
-        }
-
         /// Calls the same expression with the scheme, of any type.
         macro_rules! with_scheme {
             ($any:expr, $scheme:ident => $call:expr) => {
