@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PROGRAMS: &[&str] = &["replay"];
+const PROGRAMS: &[&str] = &["qdisc", "replay"];
 
 /// Where the kernel describes its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";

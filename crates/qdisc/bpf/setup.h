@@ -13,6 +13,8 @@
 #define TG_QUEUES 16
 #define TG_LAST (TG_QUEUES - 1)
 
+#define TG_CLASSES 64
+
 enum tg_scheme {
 	TG_NONE,
 	TG_BCC,
@@ -122,11 +124,14 @@ struct tg_setup {
 	u64 quanta[TG_QUEUES];
 	/* Wire and classes. */
 	u64 rate; /* bits per second */
+	u64 byte_time; /* whole picoseconds of a byte */
+	u64 byte_rest; /* and the rest, in units of 1/rate */
 	u64 catch_up; /* picoseconds of lateness that are made up for */
 	u64 padded; /* least bytes of a frame */
 	u64 framing; /* bytes added to a frame, modulo 2^64 */
+	u64 drops_not_capable; /* packets that should be marked and cannot be; otherwise they pass */
 	u64 by_priority; /* classes by skb->priority, otherwise by DSCP */
-	u64 classes[64];
+	u64 classes[TG_CLASSES]; /* queues */
 	/* Buffer. */
 	u64 limit; /* of the port: bytes, or packets */
 	u64 limits_packets;

@@ -8,9 +8,25 @@
 
 #![forbid(unsafe_code)]
 
+pub mod args;
+
+#[cfg(feature = "bpf")]
+pub mod attach;
+#[cfg(feature = "bpf")]
+pub mod commands;
+#[cfg(feature = "bpf")]
+pub mod config;
+#[cfg(feature = "bpf")]
+pub mod counters;
+#[cfg(feature = "bpf")]
+pub mod device;
 #[cfg(feature = "bpf")]
 pub mod error;
 #[cfg(feature = "bpf")]
 pub mod kernel;
+#[cfg(feature = "bpf")]
+pub mod machine;
+#[cfg(feature = "bpf")]
+pub mod record;
 #[cfg(feature = "bpf")]
 pub mod setup;

@@ -10,7 +10,7 @@ use tidegate_dataplane::mark::ecn_sharp::tofino::Divider;
 use tidegate_dataplane::mark::red::{Compare, Correction, Point, Reading, ShortQueue, Unit};
 use tidegate_dataplane::mark::{bcc, codel, diff_ecn, ecn_sharp, port_red, queue_red, tcn};
 use tidegate_dataplane::sched::strict::Order;
-use tidegate_dataplane::{PortConfig, buffer, classify, mark, sched};
+use tidegate_dataplane::{NonEct, PortConfig, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Rate, Ratio, Settings, Size, Span};
 
 /// Most queues of a port.
@@ -23,6 +23,9 @@ const REGISTERS: u32 = 1 << 14;
 /// Picoseconds of a tick: 1024 ns.
 const TICK: u64 = 1_024_000;
 
+/// Picoseconds of a byte at 1 bit/s.
+const BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
+
 /// Certain probability, in units of 2^−32.
 const CERTAIN: u64 = 1 << 32;
 
@@ -31,6 +34,9 @@ pub const SCHEMES: &str = "bcc, codel, diff-ecn, ecn-sharp, none, port-red, queu
 
 /// Schedulers that the programs have.
 pub const SCHEDULERS: &str = "fifo, sp, dwrr, sp-dwrr";
+
+/// Buffers that the programs have.
+pub const BUFFERS: &str = "per-port, dynamic-threshold";
 
 /// A port: its scheme, scheduler, buffer and wire.
 #[derive(Clone, Debug)]
@@ -43,8 +49,10 @@ pub struct Port {
     pub buffer: buffer::Config,
     /// Queue of each DSCP.
     pub dscp: classify::Config,
-    /// Classification by `skb->priority`, which is the number of the queue, instead of DSCP.
+    /// Classification by `skb->priority`, to which `dscp` then applies, instead of DSCP.
     pub by_priority: bool,
+    /// Treatment of packets that should be marked and cannot be.
+    pub non_ect: NonEct,
     /// Rate at which packets leave.
     pub rate: Rate,
     /// Lateness that the port makes up for by sending faster.
@@ -101,11 +109,15 @@ impl Port {
     fn wire(&self, queues: u8) -> Result<Vec<u64>, ConfigError> {
         let map = DscpMap::new(&self.dscp, queues)?;
         let (padded, framing) = self.framing;
+        let rate = self.rate.as_bps();
         let head = [
-            self.rate.as_bps(),
+            rate,
+            BYTE_AT_1_BPS / rate,
+            BYTE_AT_1_BPS % rate,
             self.catch_up.as_ps(),
             padded,
             framing.cast_unsigned(),
+            (self.non_ect == NonEct::Drop).into(),
             self.by_priority.into(),
         ];
         let classes = (0..64).map(|dscp: u8| u64::from(map.queue(dscp << 2).0));
@@ -446,7 +458,7 @@ fn buffer_words(buffer: &buffer::Config, queues: u8) -> Result<[u64; 38], Config
         }
         buffer::Config::DynamicThreshold(config) => pool_words(config, queues, &mut words)?,
         other => {
-            let allowed = "per-port or dynamic-threshold in the kernel";
+            let allowed = format!("in the kernel {BUFFERS}");
             return Err(ConfigError::out_of_range("buffer", other.name(), allowed));
         }
     }

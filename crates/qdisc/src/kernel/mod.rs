@@ -1,8 +1,11 @@
 //! Programs in the kernel.
 
+pub mod port;
 pub mod replay;
 
-use libbpf_rs::{ObjectBuilder, OpenObject};
+use std::sync::{Mutex, PoisonError};
+
+use libbpf_rs::{ObjectBuilder, OpenObject, PrintLevel};
 
 use crate::error::Error;
 
@@ -24,3 +27,27 @@ fn open(name: &str, programs: &[u8], setup: &[u8]) -> Result<OpenObject, Error> 
 
 /// Section of the settings.
 const SETUP: &str = ".rodata.setup";
+
+/// Output of libbpf, including the kernel's reasons. Errors quote the end of it.
+static PRINTED: Mutex<String> = Mutex::new(String::new());
+
+/// Keeps libbpf's output off the screen.
+pub fn silence() {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+        let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.push_str(&text);
+    })));
+}
+
+/// Error: the kernel refused programs.
+fn refused(what: &str, error: &libbpf_rs::Error) -> Error {
+    let printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lines: Vec<_> = printed.lines().rev().take(REASONS).collect();
+    lines.push("");
+    lines.reverse();
+    let reasons = lines.join("\n  ");
+    Error::System { action: format!("load {what}"), why: format!("{error}{reasons}") }
+}
+
+/// Number of lines quoted: the important reasons come last.
+const REASONS: usize = 12;

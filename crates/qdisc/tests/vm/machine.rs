@@ -24,6 +24,9 @@ const EMULATOR: &str = "qemu-system-x86_64";
 /// Programs that the tests and the tested program call.
 const PROGRAMS: [&str; 2] = ["ip", "tc"];
 
+/// The tested program.
+pub(crate) const TESTED: &str = env!("CARGO_BIN_EXE_tidegate-qdisc");
+
 /// First process of the machine.
 const INIT: &str = include_str!("init");
 
@@ -112,6 +115,7 @@ fn initramfs() -> Vec<u8> {
     files.add("/init", INIT.as_bytes());
     files.add("/arguments", command().as_bytes());
     files.copy_program(&std::env::current_exe().unwrap());
+    files.copy_program(Path::new(TESTED));
     files.add("/bin/busybox", &fs::read(find("busybox").unwrap()).unwrap());
     for program in PROGRAMS {
         files.copy_program(&find(program).unwrap());

@@ -8,15 +8,21 @@
 
 mod bed;
 mod initramfs;
+mod life;
 mod machine;
+mod marks;
+mod program;
 mod stock;
 
 use std::process::ExitCode;
 
 use tidegate_harness::{suite, tests};
 
-const TESTS: &[suite::Test] =
-    tests![stock::marks_of_the_kernels_own_qdisc_are_the_ce_packets_that_the_receiver_counts,];
+const TESTS: &[suite::Test] = tests![
+    life::after_unload_nothing_is_left,
+    marks::every_mark_that_is_decided_is_set_and_received,
+    stock::marks_of_the_kernels_own_qdisc_are_the_ce_packets_that_the_receiver_counts,
+];
 
 /// Set in the emulated machine.
 const INSIDE: &str = "TIDEGATE_TESTS_INSIDE";
