@@ -12,6 +12,7 @@ use tidegate_results::Record;
 use tidegate_results::record::{Class, Distribution, Quantity, Setting};
 use tidegate_results::statistics::{Interval, mean, student};
 
+use super::claim::region::Region;
 use super::claim::{Claim, Published};
 use super::figure::{CdfOf, Draws, Figure, Plot};
 use super::measure::{Measure, all_samples};
@@ -290,17 +291,19 @@ impl Curves<'_> {
     fn add_claims(&self, claims: &[Claim], lines: &mut Vec<Line>) {
         for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
             match &claim.paper {
-                Published::About { value, within, .. } => {
-                    let placed = self.placed(claim, (value, within), |of| self.position(of));
+                Published::About { value, .. } => {
+                    let region = Region::of(claim).map(|region| region.ends());
+                    let placed = region
+                        .and_then(|ends| self.placed(claim, (value, ends), |of| self.position(of)));
                     if let Some((line, mark)) = placed {
                         add(lines, &line, mark);
                     }
                 }
-                Published::Curve { points, within } => {
+                Published::Curve { points } => {
                     for (at, value) in points {
                         let position = |_: &str| self.position_on_curve(&claim.of, at);
-                        let placed = self.placed(claim, (value, within), position);
-                        if let Some((line, mark)) = placed {
+                        let ends = Region::of_point(claim, value).ends();
+                        if let Some((line, mark)) = self.placed(claim, (value, ends), position) {
                             add(lines, &line, mark);
                         }
                     }
@@ -313,29 +316,27 @@ impl Curves<'_> {
         }
     }
 
-    /// Line and mark of a published number. `position` finds the points of a pattern.
+    /// Line and mark of a published number with its accepted range. `position` finds the points of
+    /// a pattern.
     fn placed(
         &self,
         claim: &Claim,
-        (value, within): (&Number, &Number),
+        (value, (low, high)): (&Number, (f64, f64)),
         position: impl Fn(&str) -> Option<(f64, String)>,
     ) -> Option<(String, Mark)> {
-        let (value, within) = (value.value, within.value);
+        let value = value.value;
         let mark = |of: &str, y: f64, interval: (f64, f64)| {
             let (x, line) = position(of)?;
             let mark = Mark { interval: Some(interval), ..Mark::new(x, y) };
             Some((line, mark))
         };
         match (&claim.against, self.normalise) {
-            (None, None) => {
-                let reach = within * value.abs();
-                mark(&claim.of, value, (value - reach, value + reach))
-            }
+            (None, None) => mark(&claim.of, value, (low, high)),
             // A change in a chart with base 1: its points are compared with the base, or they are
             // the base and the compared points have the reciprocal.
             (Some(against), Some(base)) => {
                 let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
-                let ends = (1.0 + value - within, 1.0 + value + within);
+                let ends = (1.0 + low, 1.0 + high);
                 let is_curve = matches!(claim.paper, Published::Curve { .. });
                 if is_base(against) {
                     mark(&claim.of, 1.0 + value, ends)
@@ -456,7 +457,7 @@ mod tests {
     fn a_claim_about_one_point_is_drawn_beside_it_with_its_tolerance() {
         let records = [run("0.9", "TCN", 100), run("0.9", "RED", 200)];
         let chart = drawn(&records, "Small flows: average");
-        // 61.4 % lower than RED, within 15 %: RED is at 1 / 0.386 where TCN is 1.
+        // 61.4 % lower than RED, within a factor of 1.5: RED is at 1 / 0.386 where TCN is 1.
         let paper = chart.lines.iter().find(|line| line.name == "RED (paper)");
         let paper = paper.expect("the claim is drawn");
         assert_eq!(paper.origin, Origin::Published);
@@ -464,7 +465,7 @@ mod tests {
         let mark = paper.marks[0];
         assert!(near(mark.x, 0.9) && near(mark.y, 1.0 / 0.386), "{mark:?}");
         let (low, high) = mark.interval.unwrap();
-        assert!(near(low, 1.0 / 0.536) && near(high, 1.0 / 0.236));
+        assert!(near(low, 1.0 / 0.386 / 1.5) && near(high, 1.5 / 0.386));
         let measured = chart.lines.iter().find(|line| line.name == "RED").unwrap();
         assert!(measured.hue == paper.hue && near(measured.marks[0].y, 2.0));
     }

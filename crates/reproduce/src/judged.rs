@@ -10,7 +10,6 @@ use tidegate_results::format;
 
 use super::chart;
 use super::entry::{Entry, Version};
-use super::figure::Figure;
 use super::library;
 use super::measurements::{Measurements, NOT_RUN_YET};
 use super::quote;
@@ -58,10 +57,10 @@ impl Judged {
         let trials = figure.trials.iter();
         let varied = trials.filter_map(|trial| {
             let of_trial = measured.of_trial(trial)?;
-            Some(Varied::of(figure, trial, of_trial))
+            Some(Varied::of(entry, trial, measured, of_trial))
         });
         let varied: Vec<Varied> = varied.flatten().collect();
-        let claims = judged(figure, measured);
+        let claims = judged(entry, measured);
         let is_run = measured.version != NOT_RUN_YET;
         let findings = figure.findings.iter().filter(|_| is_run);
         let findings = findings.map(|text| filled(text.get_ref(), &claims, &varied));
@@ -136,9 +135,10 @@ impl Judged {
     }
 }
 
-fn judged(figure: &Figure, measured: &Measurements) -> Vec<Finding> {
+fn judged(entry: &Entry, measured: &Measurements) -> Vec<Finding> {
+    let figure = &entry.figure;
     let one = |claim| {
-        let answer = measured.answer(claim);
+        let answer = measured.answer(entry, claim);
         let finding = judge(claim, &answer);
         let untallied = finding.untallied.clone();
         let note = match finding.verdict {
@@ -268,7 +268,6 @@ impl Finding {
             (_, (unit, scale)) if !unit.is_empty() => {
                 format!("{} {unit}", format::three_digits(value / scale))
             }
-            ("", _) if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
             (unit, _) => format::quantity(value, unit),
         }
     }
@@ -318,6 +317,7 @@ pub(super) mod tests {
             claim: "a | b".into(),
             name: Some("mean".into()),
             paper: "-38%".into(),
+            accepted: None,
             measured: Some(Measured {
                 value,
                 interval: Some((value - 0.01, value + 0.01)),

@@ -12,7 +12,7 @@ use tidegate_results::Record;
 use tidegate_results::record::{
     Class, Decisions, Flow, PortFlows, Quantity, Trace, TraceEvent, Traced,
 };
-use tidegate_results::statistics::{Interval, mean};
+use tidegate_results::statistics::mean;
 use tidegate_results::summary::{self, Metric};
 use tidegate_sim::observe::max_min;
 use tidegate_units::Ratio;
@@ -20,6 +20,10 @@ use tidegate_units::Ratio;
 use super::arithmetic::Division;
 use super::number::Number;
 use super::{occupancy, pattern};
+
+/// Metrics of summaries that are fractions of a whole.
+const FRACTIONS: [&str; 5] =
+    ["byte_share", "fairness", "goodput_share", "throughput_share", "utilisation"];
 
 /// Number of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,6 +169,21 @@ pub enum Special {
     },
 }
 
+/// Kind of a number, which decides how close to a published one it has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Arithmetic without a run.
+    Arithmetic,
+    /// Number of events, or their rate.
+    Events,
+    /// Time, length or fraction.
+    Extent,
+    /// Rate of data.
+    Rate,
+    /// Number found by a sweep.
+    Swept,
+}
+
 /// Part of the round trip after a segment with CWR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -304,22 +323,6 @@ impl Measure {
         }
     }
 
-    /// 95 % interval of the value from the blocks of a single run, if it has one.
-    pub fn interval(&self, record: &Record) -> Option<Interval> {
-        match self {
-            Self::Metric(metric) => summary::interval(*metric, record),
-            Self::Special(_) => None,
-        }
-    }
-
-    /// The same for the ratio to another run with the same flows.
-    pub fn ratio_interval(&self, record: &Record, base: &Record) -> Option<Interval> {
-        match self {
-            Self::Metric(metric) => summary::ratio_interval(*metric, record, base),
-            Self::Special(_) => None,
-        }
-    }
-
     /// Whether values can be negative: differences, and inputs calculated back from an average.
     pub(super) const fn is_signed(&self) -> bool {
         matches!(
@@ -332,6 +335,28 @@ impl Measure {
                     }
             )
         )
+    }
+
+    /// Kind of the values.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Special(special) => special.kind(),
+            Self::Metric(metric) => match (metric.name, metric.unit) {
+                ("drops" | "marks" | "pause_rate" | "retransmissions" | "timeouts", _) => {
+                    Kind::Events
+                }
+                (_, "bit/s") => Kind::Rate,
+                _ => Kind::Extent,
+            },
+        }
+    }
+
+    /// Whether values are fractions of a whole, from 0 to 1.
+    pub(super) fn is_fraction(&self) -> bool {
+        match self {
+            Self::Special(special) => special.is_fraction(),
+            Self::Metric(metric) => FRACTIONS.contains(&metric.name),
+        }
     }
 
     /// Unit of the values: `s`, `bit/s`, `B`, or empty for counts and fractions.
@@ -352,6 +377,43 @@ impl Measure {
 }
 
 impl Special {
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Division(_) | Self::MaxMin(_) | Self::Quotient { .. } => Kind::Arithmetic,
+            Self::Queue { take: FromQueue::Drops | FromQueue::Marks, .. }
+            | Self::Timeouts { .. } => Kind::Events,
+            Self::Goodput { .. }
+            | Self::Series {
+                take:
+                    FromSamples::Max
+                    | FromSamples::Mean
+                    | FromSamples::Min
+                    | FromSamples::UnsmoothedMax { .. }
+                    | FromSamples::UnsmoothedMin { .. },
+                quantity: Quantity::Capacity | Quantity::Goodput | Quantity::Rate,
+                per: None,
+                ..
+            } => Kind::Rate,
+            _ => Kind::Extent,
+        }
+    }
+
+    const fn is_fraction(&self) -> bool {
+        matches!(
+            self,
+            Self::Loss
+                | Self::LossOfPorts { .. }
+                | Self::MarkFraction
+                | Self::PartWithin { .. }
+                | Self::PortFlows {
+                    take: FromPortFlows::Accuracy
+                        | FromPortFlows::ActiveOfConnections
+                        | FromPortFlows::Recall,
+                    ..
+                }
+        )
+    }
+
     const fn unit(&self) -> &'static str {
         match self {
             Self::FctDeviation { .. }

@@ -1,68 +1,97 @@
 //! Measured numbers of a claim: one for each of its points.
 
-use serde::{Deserialize, Serialize};
-use tidegate_results::Record;
-use tidegate_results::statistics::{Interval, mean, student};
-
-use super::claim::{Claim, Measured, Published, Take};
+use super::claim::{Claim, Published, Take};
+use super::estimate::Estimate;
 use super::number::Number;
-use super::pattern;
+use super::numbers::{Cell, Numbers, OfPoint};
+use super::{pattern, ranks};
 
 /// Point of a claim.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Label; for a curve, the text of the first `*`; empty for a number from all points.
     pub label: String,
     /// Measured number.
-    pub measured: Measured,
+    pub estimate: Estimate,
 }
 
-/// Measured numbers of a claim from the finished runs.
+/// Measured numbers of a claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Points.
     pub points: Vec<Point>,
-    /// Number of runs, or of repetitions if all points make one number, without such a number.
+    /// Number of finished runs, or of repetitions if all points make one number, without such a
+    /// number.
     pub numberless: usize,
+    /// Number of runs without results.
+    pub unfinished: usize,
 }
 
 /// Number of a run at a point.
 struct AtRun<'a> {
-    replication: u32,
+    label: &'a str,
+    replication: usize,
     /// The number in the first `*`, if it is one.
     place: Option<f64>,
     value: f64,
-    of: &'a Record,
-    base: Option<&'a Record>,
 }
 
 /// The points that a claim judges: of a curve those that were run, of a number from all points a
-/// single one.
-pub fn found(claim: &Claim, records: &[Record]) -> Found {
-    let Published::Curve { points: published, within } = &claim.paper else {
-        return of_runs(claim, records);
+/// single one. `claims` are the figure's: one of them may decide the point of another.
+pub fn found(claim: &Claim, claims: &[Claim], numbers: &Numbers) -> Found {
+    if let Some(value) = claim.measure.computed() {
+        let estimate = Estimate { value, deviation: None, runs: 0 };
+        let points = vec![Point { label: String::new(), estimate }];
+        return Found { points, ..Found::default() };
+    }
+    let unfinished = unfinished(claim, numbers);
+    let found = if let Some(other) = &claim.at_best_of {
+        let other = claims.iter().find(|claim| claim.name.as_ref() == Some(other));
+        let best = other.and_then(|other| best_text(other, claims, numbers));
+        best.map_or_else(Found::default, |text| of_runs(&claim.with(&text), numbers))
+    } else if let Published::Curve { points } = &claim.paper {
+        curve(claim, points, numbers)
+    } else {
+        of_runs(claim, numbers)
     };
+    Found { unfinished, ..found }
+}
+
+fn curve(claim: &Claim, published: &[(String, Number)], numbers: &Numbers) -> Found {
     let mut whole = Found::default();
-    for (label, value) in published {
-        let at = of_runs(&claim.at(label, value, within), records);
+    for (label, _) in published {
+        let at = of_runs(&claim.with(label), numbers);
         whole.numberless += at.numberless;
-        let point =
-            at.points.into_iter().next().map(|point| Point { label: label.clone(), ..point });
-        whole.points.extend(point);
+        let point = at.points.into_iter().next();
+        whole.points.extend(point.map(|point| Point { label: label.clone(), ..point }));
     }
     whole
 }
 
-fn of_runs(claim: &Claim, records: &[Record]) -> Found {
-    if let Some(value) = claim.measure.computed() {
-        let measured = Measured { value, interval: None, runs: 0 };
-        return Found { points: vec![Point { label: String::new(), measured }], numberless: 0 };
-    }
-    let (values, numberless) = values(claim, records);
-    let mut found = match &claim.take {
-        Take::Each => by_label(claim, &values),
-        Take::Largest => best(by_label(claim, &values), |a, b| a > b),
-        Take::Smallest => best(by_label(claim, &values), |a, b| a < b),
+/// Text of the first `*` at the best point of a claim.
+fn best_text(claim: &Claim, claims: &[Claim], numbers: &Numbers) -> Option<String> {
+    let found = found(claim, claims, numbers);
+    let best = best(claim, &found.points)?;
+    let captured = pattern::captured(&claim.of, &best.label)?;
+    captured.first().map(|text| (*text).to_owned())
+}
+
+/// The best of a claim's points.
+pub fn best<'a>(claim: &Claim, points: &'a [Point]) -> Option<&'a Point> {
+    let value = |point: &Point| point.estimate.value;
+    points.iter().reduce(|best, point| {
+        let is_better = match claim.take {
+            Take::Largest => value(point) > value(best),
+            _ => value(point) < value(best),
+        };
+        if is_better { point } else { best }
+    })
+}
+
+fn of_runs(claim: &Claim, numbers: &Numbers) -> Found {
+    let (values, numberless) = values(claim, numbers);
+    let found = match &claim.take {
+        Take::Each | Take::Largest | Take::Smallest => by_label(&values),
         Take::FirstAboveZero => {
             by_run(&values, |own| first(own.iter().filter(|value| value.value > 0.0)))
         }
@@ -74,37 +103,32 @@ fn of_runs(claim: &Claim, records: &[Record]) -> Found {
             let numbers = || own.iter().map(|value| value.value);
             change(numbers().reduce(f64::max)?, numbers().reduce(f64::min)?)
         }),
+        Take::Trend => by_run(&values, |own| {
+            let pairs = own.iter().map(|value| Some((value.place?, value.value)));
+            ranks::correlation(&pairs.collect::<Option<Vec<_>>>()?)
+        }),
     };
-    found.numberless += numberless;
-    found
+    Found { numberless: found.numberless + numberless, ..found }
 }
 
 /// One number per label, over its repetitions.
-fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
+fn by_label(values: &[AtRun<'_>]) -> Found {
     let mut labels: Vec<&str> = Vec::new();
     for value in values {
-        if !labels.contains(&value.of.run.label.as_str()) {
-            labels.push(&value.of.run.label);
+        if !labels.contains(&value.label) {
+            labels.push(value.label);
         }
     }
     let mut found = Found::default();
     for label in labels {
-        let own = values.iter().filter(|value| value.of.run.label == label);
-        let own: Vec<&AtRun<'_>> = own.collect();
-        if let Some((measured, left_out)) = over_runs(claim, &own) {
+        let own = values.iter().filter(|value| value.label == label);
+        let own: Vec<f64> = own.map(|value| value.value).collect();
+        if let Some((estimate, left_out)) = Estimate::of(&own) {
             found.numberless += left_out;
-            found.points.push(Point { label: label.to_owned(), measured });
+            found.points.push(Point { label: label.to_owned(), estimate });
         }
     }
     found
-}
-
-/// Only the point with the best number.
-fn best(found: Found, better: fn(f64, f64) -> bool) -> Found {
-    let best = found.points.into_iter().reduce(|best, point| {
-        if better(point.measured.value, best.measured.value) { point } else { best }
-    });
-    Found { points: best.into_iter().collect(), ..found }
 }
 
 fn first<'a, 'b: 'a>(values: impl Iterator<Item = &'a &'a AtRun<'b>>) -> Option<f64> {
@@ -113,7 +137,7 @@ fn first<'a, 'b: 'a>(values: impl Iterator<Item = &'a &'a AtRun<'b>>) -> Option<
 
 /// One number from all points of each repetition, then over the repetitions.
 fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> Found {
-    let mut replications: Vec<u32> = values.iter().map(|value| value.replication).collect();
+    let mut replications: Vec<usize> = values.iter().map(|value| value.replication).collect();
     replications.sort_unstable();
     replications.dedup();
     let numbers = replications.iter().filter_map(|&replication| {
@@ -121,90 +145,69 @@ fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> 
         take(&own.collect::<Vec<_>>())
     });
     let numbers: Vec<f64> = numbers.collect();
-    let (measured, left_out) = over(&numbers).map_or((None, 0), |(one, out)| (Some(one), out));
-    let point = measured.map(|measured| Point { label: String::new(), measured });
+    let (estimate, left_out) =
+        Estimate::of(&numbers).map_or((None, 0), |(one, out)| (Some(one), out));
+    let point = estimate.map(|estimate| Point { label: String::new(), estimate });
     Found {
         points: point.into_iter().collect(),
         numberless: replications.len() - numbers.len() + left_out,
+        unfinished: 0,
     }
-}
-
-/// Mean and interval over the repetitions of a point, and the number of repetitions left out.
-fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> {
-    let numbers: Vec<f64> = values.iter().map(|value| value.value).collect();
-    let of_blocks = || match values {
-        [AtRun { of, base: None, .. }] => claim.measure.interval(of),
-        [AtRun { of, base: Some(base), .. }] => {
-            let ratio = claim.measure.ratio_interval(of, base);
-            ratio.map(|Interval { low, high }| Interval { low: low - 1.0, high: high - 1.0 })
-        }
-        _ => None,
-    };
-    let (mut measured, left_out) = over(&numbers)?;
-    if measured.value.is_finite() {
-        measured.interval = measured.interval.or_else(|| of_blocks().map(ends));
-    }
-    Some((measured, left_out))
-}
-
-/// Mean and interval of numbers. Growth from zero in every repetition is infinite. Growth from zero
-/// in some repetitions has no mean: these are left out and counted.
-fn over(numbers: &[f64]) -> Option<(Measured, usize)> {
-    let finite = numbers.iter().copied().filter(|number| number.is_finite());
-    let finite: Vec<f64> = finite.collect();
-    let own = if finite.is_empty() { numbers } else { &finite };
-    let measured = Measured {
-        value: mean(own)?,
-        interval: student::interval(&finite).map(ends),
-        runs: own.len(),
-    };
-    Some((measured, numbers.len() - own.len()))
-}
-
-fn ends(Interval { low, high }: Interval) -> (f64, f64) {
-    (low, high)
 }
 
 /// Numbers of all runs of a claim, and how many runs have none. A run without its base is not
 /// compared.
-fn values<'a>(claim: &Claim, records: &'a [Record]) -> (Vec<AtRun<'a>>, usize) {
+fn values<'a>(claim: &Claim, numbers: &'a Numbers) -> (Vec<AtRun<'a>>, usize) {
+    let points = numbers.of(&claim.measure);
     let (mut values, mut numberless) = (Vec::new(), 0);
-    for record in records {
-        let replication = record.run.replication;
-        let Some(captured) = pattern::captured(&claim.of, &record.run.label) else {
+    for point in points {
+        let Some(captured) = pattern::captured(&claim.of, &point.label) else {
             continue;
         };
         let base = match &claim.against {
             None => None,
-            Some(against) => {
-                let same = |other: &&Record| {
-                    other.run.replication == replication
-                        && pattern::captured(against, &other.run.label)
-                            .is_some_and(|other| captured.starts_with(&other))
-                };
-                let Some(base) = records.iter().find(same) else {
-                    continue;
-                };
-                Some(base)
+            Some(against) => match base(against, &captured, points) {
+                None => continue,
+                found => found,
+            },
+        };
+        for (replication, &own) in point.runs.iter().enumerate() {
+            let value = match (own, base.map(|base| base.runs.get(replication))) {
+                (Cell::Unfinished, _) | (_, Some(None | Some(Cell::Unfinished))) => continue,
+                (Cell::Number(own), None) => Some(own),
+                (Cell::Number(own), Some(Some(Cell::Number(base)))) if claim.is_difference => {
+                    Some(own - base)
+                }
+                (Cell::Number(own), Some(Some(Cell::Number(base)))) => change(own, *base),
+                (Cell::Nothing, _) | (_, Some(Some(Cell::Nothing))) => None,
+            };
+            match value {
+                None => numberless += 1,
+                Some(value) => values.push(AtRun {
+                    label: &point.label,
+                    replication,
+                    place: captured.first().and_then(|text| swept(text)),
+                    value,
+                }),
             }
-        };
-        let own = claim.measure.value(record);
-        let value = match base {
-            None => own,
-            Some(base) => own.and_then(|value| change(value, claim.measure.value(base)?)),
-        };
-        match value {
-            None => numberless += 1,
-            Some(value) => values.push(AtRun {
-                replication,
-                place: captured.first().and_then(|text| swept(text)),
-                value,
-                of: record,
-                base,
-            }),
         }
     }
     (values, numberless)
+}
+
+/// The point to compare with: its `*` match the same texts.
+fn base<'a>(against: &str, captured: &[&str], points: &'a [OfPoint]) -> Option<&'a OfPoint> {
+    points.iter().find(|point| {
+        let other = pattern::captured(against, &point.label);
+        other.is_some_and(|other| captured.starts_with(&other))
+    })
+}
+
+/// Number of runs of a claim's points without results.
+fn unfinished(claim: &Claim, numbers: &Numbers) -> usize {
+    let is_own = |point: &&OfPoint| claim.patterns().any(|of| pattern::fits(of, &point.label));
+    let own = numbers.of(&claim.measure).iter().filter(is_own);
+    own.flat_map(|point| &point.runs).filter(|cell| **cell == Cell::Unfinished).count()
 }
 
 /// The number in a label's text, in SI units.

@@ -1,20 +1,23 @@
 //! Measurements of a figure: all numbers that its claims need, small enough to be kept in
 //! `docs/reproduction`. Verdicts are derived from them on demand, by the current claims.
 
+use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tidegate_report::reading;
-use tidegate_results::Record;
 
 use super::claim::Claim;
 use super::entry::{Entry, Tried, Version};
+use super::estimate::Looks;
 use super::figure::Trial;
 use super::library;
-use super::measured::{self, Point};
+use super::measured::{self, Found, Point};
+use super::numbers::Numbers;
+pub use super::numbers::Runs;
 use super::pattern;
+use super::summaries::{self, Summary};
 
 /// Version of a figure without results.
 pub const NOT_RUN_YET: &str = "not run yet";
@@ -39,32 +42,30 @@ pub struct Measurements {
     pub runs: usize,
     /// Number of planned runs.
     pub planned: usize,
-    /// Measurements for its claims.
-    pub claims: Vec<Answer>,
+    /// Numbers of its runs.
+    #[serde(default, skip_serializing_if = "Numbers::is_empty")]
+    pub numbers: Numbers,
+    /// Means of its claims, from before numbers were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<Summary>,
     /// Measurements with one assumption changed.
     pub trials: Vec<TrialMeasurements>,
 }
 
 /// Measurements for a claim.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The measured part of the claim, as its file wrote it.
-    pub asked: Value,
     /// Number of runs of its points without results.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: usize,
     /// Number of finished runs without such a number, such as a time until something that never
     /// happens.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub numberless: usize,
     /// Measurements at its points.
     pub points: Vec<Point>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants a function")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
+    /// Number of points that a claim about the best one chooses from.
+    pub among: usize,
+    /// Looks at the figure.
+    pub looks: Looks,
 }
 
 /// Measurements with one assumption changed.
@@ -77,19 +78,15 @@ pub struct TrialMeasurements {
     pub set: Vec<String>,
     /// Command that repeats the trial.
     pub command: String,
-    /// From the figure's own runs of the same points.
-    pub before: Vec<Answer>,
-    /// From the runs of the trial.
-    pub after: Vec<Answer>,
-}
-
-/// Runs of a figure or of one of its trials.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Runs<'a> {
-    /// Records of the finished runs.
-    pub records: &'a [Record],
-    /// Label of each run without results.
-    pub unfinished: &'a [&'a str],
+    /// Numbers of its runs.
+    #[serde(default, skip_serializing_if = "Numbers::is_empty")]
+    pub numbers: Numbers,
+    /// Means of the figure's own runs of the same points, from before numbers were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    before: Vec<Summary>,
+    /// Means of the runs of the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    after: Vec<Summary>,
 }
 
 impl Measurements {
@@ -104,26 +101,19 @@ impl Measurements {
         trials: &[(Runs<'_>, String)],
     ) -> Self {
         let figure = &entry.figure;
-        let is_own = |record: &&Record| library::of_other_figure(&record.run.label).is_none();
-        let runs = own.records.iter().filter(is_own).count();
+        let is_own = |label: &str| library::of_other_figure(label).is_none();
+        let runs = own.records.iter().filter(|record| is_own(&record.run.label)).count();
         let of_trial = |(tried, (runs, command)): (&Tried, &(Runs<'_>, String))| {
             let trial = &tried.trial;
-            let is_tried = |record: &&Record| trial.runs(figure, &record.run.label);
-            let same: Vec<Record> = own.records.iter().filter(is_tried).cloned().collect();
-            let answers = |runs| {
-                let claims = trial.claims(figure);
-                claims.map(|claim| Answer::new(claim, runs)).collect()
-            };
-            let same = Runs { records: &same, unfinished: &[] };
             TrialMeasurements {
                 trial: trial.name.clone(),
                 set: trial.set.clone(),
                 command: command.clone(),
-                before: answers(same),
-                after: answers(*runs),
+                numbers: Numbers::new(trial.claims(figure), *runs),
+                before: Vec::new(),
+                after: Vec::new(),
             }
         };
-        let claims = figure.claims.iter();
         Self {
             figure: figure.id.clone(),
             version: version.name().to_owned(),
@@ -133,20 +123,44 @@ impl Measurements {
             command: command.to_owned(),
             runs,
             planned: runs + own.unfinished.len(),
-            claims: claims.map(|claim| Answer::new(claim, own)).collect(),
+            numbers: Numbers::new(figure.claims.iter(), own),
+            claims: Vec::new(),
             trials: entry.trials.iter().zip(trials).map(of_trial).collect(),
         }
     }
 
-    /// Measurements for a claim, if its measured part has not changed.
-    pub(super) fn answer(&self, claim: &Claim) -> Answer {
-        find(&self.claims, claim)
+    /// Measurements for a claim.
+    pub(super) fn answer(&self, entry: &Entry, claim: &Claim) -> Answer {
+        let figure = &entry.figure;
+        let found = measured::found(claim, &figure.claims, &self.numbers);
+        // The figure's own runs at the points of a trial are the same runs.
+        let of_trials = self.trials.iter().flat_map(|trial| &trial.before);
+        let summaries: Vec<Summary> = self.claims.iter().chain(of_trials).cloned().collect();
+        answer_from(found, entry, claim, &summaries)
     }
 
     /// Measurements for a trial, if its overrides have not changed.
     pub(super) fn of_trial(&self, trial: &Trial) -> Option<&TrialMeasurements> {
         let is_same = |of: &&TrialMeasurements| of.trial == trial.name && of.set == trial.set;
         self.trials.iter().find(is_same)
+    }
+
+    /// Measurements for a claim of a trial, before and after the change.
+    pub(super) fn trial_answers(
+        &self,
+        entry: &Entry,
+        trial: &Trial,
+        measured: &TrialMeasurements,
+        claim: &Claim,
+    ) -> (Answer, Answer) {
+        let figure = &entry.figure;
+        let same = self.numbers.at(|label| trial.runs(figure, label));
+        let before = measured::found(claim, &figure.claims, &same);
+        let after = measured::found(claim, &figure.claims, &measured.numbers);
+        (
+            answer_from(before, entry, claim, &measured.before),
+            answer_from(after, entry, claim, &measured.after),
+        )
     }
 
     /// No measurements: the figure was not run yet, or needs no run.
@@ -178,53 +192,73 @@ impl Measurements {
     /// Writes the measurements into a folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        std::fs::write(folder.join(format!("{}.json", self.figure)), text)
+        std::fs::write(folder.join(format!("{}.json", self.figure)), self.text()?)
+    }
+
+    /// The file: JSON with a line for each point.
+    pub fn text(&self) -> io::Result<String> {
+        Ok(lines(&serde_json::to_value(self)?, 0) + "\n")
     }
 
     /// Whether the full version was run, with all runs of its own and of its trials.
     pub fn is_whole(&self) -> bool {
-        let mut tried = self.trials.iter().flat_map(|trial| &trial.after);
-        let is_there = |answer: &Answer| {
-            let is_run = !answer.points.is_empty() || answer.numberless > 0;
-            answer.unfinished == 0 && is_run
-        };
-        self.version == Version::Full.name() && self.runs == self.planned && tried.all(is_there)
+        let is_there =
+            |trial: &TrialMeasurements| trial.numbers.is_whole() || !trial.after.is_empty();
+        let tried = self.trials.iter().all(is_there);
+        self.version == Version::Full.name() && self.runs == self.planned && tried
     }
 }
 
-impl TrialMeasurements {
-    /// Measurements for a claim before and after the change.
-    pub(super) fn answers(&self, claim: &Claim) -> (Answer, Answer) {
-        (find(&self.before, claim), find(&self.after, claim))
+/// The answer from the numbers of runs, or else from means.
+fn answer_from(found: Found, entry: &Entry, claim: &Claim, summaries: &[Summary]) -> Answer {
+    let labels = entry.scenario.labels();
+    let is_empty = found.points.is_empty() && found.numberless + found.unfinished == 0;
+    let old = || summaries::found(claim, &entry.figure.claims, &labels, summaries);
+    let found = if is_empty { old().unwrap_or(found) } else { found };
+    let fits = labels.iter().filter(|label| pattern::fits(&claim.of, label)).count();
+    Answer::of(found, fits, Looks::new(entry.scenario.runs() as usize))
+}
+
+/// JSON in which only objects and lists of objects are folded.
+fn lines(value: &serde_json::Value, depth: usize) -> String {
+    use serde_json::Value;
+    let is_flat = |value: &Value| match value {
+        Value::Array(items) => items.iter().all(|item| !item.is_object()),
+        Value::Object(fields) => fields.contains_key("label") || fields.contains_key("of"),
+        _ => true,
+    };
+    let (open, items, close) = match value {
+        value if is_flat(value) => return value.to_string(),
+        Value::Array(items) => {
+            ('[', items.iter().map(|item| lines(item, depth + 1)).collect::<Vec<_>>(), ']')
+        }
+        Value::Object(fields) => {
+            let field =
+                |(key, value): (&String, &Value)| format!("\"{key}\": {}", lines(value, depth + 1));
+            ('{', fields.iter().map(field).collect(), '}')
+        }
+        value => return value.to_string(),
+    };
+    let mut text = String::from(open);
+    for (place, item) in items.iter().enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        write!(text, "{comma}\n{}{item}", "  ".repeat(depth + 1)).expect("a string takes all");
     }
+    write!(text, "\n{}{close}", "  ".repeat(depth)).expect("a string takes all");
+    text
 }
 
 impl Answer {
-    /// Measures a claim.
-    pub fn new(claim: &Claim, runs: Runs<'_>) -> Self {
-        let found = measured::found(claim, runs.records);
-        let is_own = |label: &&&str| claim.patterns().any(|of| pattern::fits(of, label));
-        Self {
-            asked: claim.asked(),
-            unfinished: match claim.measure.computed() {
-                None => runs.unfinished.iter().filter(is_own).count(),
-                Some(_) => 0,
-            },
-            numberless: found.numberless,
-            points: found.points,
-        }
+    /// Measures one of a figure's claims in its runs.
+    pub fn new(claim: &Claim, claims: &[Claim], runs: Runs<'_>, looks: Looks) -> Self {
+        let numbers = Numbers::new(claims.iter(), runs);
+        let found = measured::found(claim, claims, &numbers);
+        Self::of(found, 0, looks)
     }
-}
 
-fn find(answers: &[Answer], claim: &Claim) -> Answer {
-    let asked = claim.asked();
-    let known = answers.iter().find(|answer| answer.asked == asked);
-    known.cloned().unwrap_or_else(|| Answer {
-        asked,
-        unfinished: 0,
-        numberless: 0,
-        points: Vec::new(),
-    })
+    /// `fits` is the number of points that the claim chooses from.
+    fn of(found: Found, fits: usize, looks: Looks) -> Self {
+        let Found { points, numberless, unfinished } = found;
+        Self { unfinished, numberless, among: fits.max(points.len()), points, looks }
+    }
 }

@@ -27,7 +27,7 @@ figure's part of this page.
 const RULES: &str = "\
 ## Verdicts
 
-- **reproduced**: the whole 95 % interval is within the claim's tolerance of the published number, or on
+- **reproduced**: the whole 95 % interval is within the accepted range around the published number, or on
   the bound's side.
 - **inconclusive**: the interval lies partly inside and partly outside. The verdict names the number of
   repetitions that would decide, if they vary like the present ones.
@@ -36,9 +36,11 @@ const RULES: &str = "\
 - **not reproduced**: the interval is outside and does not lie wholly on that side.
 - **not testable**: the claim gives the reason.
 
-A published difference that is no larger than its tolerance is a claim of no difference, and has no
-direction. A claim about several points, such as \"at all loads\", has the worst verdict of its points, and
-the table shows the point that deviates most. A curve is one claim: reproduced if all of its points are,
+One rule gives the accepted range of all published numbers ([the table](guide/reproduce.md)): half of a
+published difference on a logarithmic scale, at most a factor of 1.5; a factor of 1.05 for \"the same\" and for
+rates, 1.2 for times and lengths. A claim about several points, such as \"at all loads\", has the worst verdict
+of its points, and the table shows the point that deviates most. A claim about the best of several, \"up to\",
+names that point; its interval holds for all of them jointly. A curve is one claim: reproduced if all of its points are,
 inconclusive if none is excluded. If some points are excluded, it has the same direction if its shape is the
 same (a rank correlation of 0.8 or more). A number without an interval is judged by itself. If finished runs
 lack the number of a claim, such as the time until an event that never happens in them, the claim is
@@ -48,10 +50,10 @@ Each published number counts once, at the base setup of its figure. Variants of 
 arithmetic are shown outside the tally. Claims about points that the version leaves out are *not run*: they
 are folded. They are *not finished* if the runs of their points have left no results yet.
 
-Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, for a single
-run, from blocks of its flows. The interval is cut at impossible values: at 0, or at -100 % for a change. A
-change is relative to the claim's reference. The tolerance of a change is a difference; any other tolerance
-is a part of the published number.
+Measured numbers are followed by their 95 % interval over repetitions with other seeds. It holds over all
+looks at a claim: each doubling of the seeds halves the probability that the interval misses. A single
+repetition of several decides nothing. The interval is cut at impossible values: at 0, or at -100 % for a
+change. A change is relative to the claim's reference.
 
 ";
 
@@ -363,15 +365,16 @@ fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claim::Measured;
     use super::super::judged::tests::finding;
-    use super::super::verdict::{CHANGE, Fit, FitPoint};
+    use super::super::verdict::{CHANGE, Fit, FitPoint, Measured};
     use super::*;
 
     fn figure() -> Judged {
         let point = FitPoint {
             at: "0.4".into(),
             paper: "-38%".into(),
+            published: -0.38,
+            accepted: (-0.5, -0.2),
             measured: Measured { value: -0.5, interval: None, runs: 1 },
             verdict: Verdict::SameDirection,
         };

@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::claim::Claim;
-use super::figure::{Figure, Trial};
-use super::measurements::TrialMeasurements;
+use super::entry::Entry;
+use super::figure::Trial;
+use super::measurements::{Measurements, TrialMeasurements};
 use super::verdict::{Finding, judge};
 
 /// A claim with and without a changed assumption.
@@ -24,18 +25,23 @@ pub struct Varied {
 
 impl Varied {
     /// Judges the claims of a trial by its measurements.
-    pub(super) fn of(figure: &Figure, trial: &Trial, measured: &TrialMeasurements) -> Vec<Self> {
+    pub(super) fn of(
+        entry: &Entry,
+        trial: &Trial,
+        measured: &Measurements,
+        of_trial: &TrialMeasurements,
+    ) -> Vec<Self> {
         let varied = |claim: &Claim| {
-            let (before, after) = measured.answers(claim);
+            let (before, after) = measured.trial_answers(entry, trial, of_trial, claim);
             Self {
                 trial: trial.name.clone(),
                 changed: trial.changed.clone(),
-                command: measured.command.clone(),
+                command: of_trial.command.clone(),
                 before: judge(claim, &before),
                 after: judge(claim, &after),
             }
         };
-        trial.claims(figure).map(varied).collect()
+        trial.claims(&entry.figure).map(varied).collect()
     }
 
     /// The whole trial in a line.

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use tidegate_reproduce::estimate::Looks;
 use tidegate_reproduce::measurements::{Answer, Runs};
 use tidegate_reproduce::verdict::{Verdict, has_direction};
 use tidegate_reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
@@ -36,8 +37,9 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
         let records = if entry.figure.is_computed { Vec::new() } else { records(&entry.scenario) };
         for claim in entry.figure.claims.iter().filter(|claim| claim.is_main) {
             let runs = Runs { records: &records, unfinished: &[] };
-            let answer = Answer::new(claim, runs);
-            if answer.numberless > 0 || !has_direction(claim, &answer.points) {
+            let looks = Looks::new(entry.scenario.runs() as usize);
+            let answer = Answer::new(claim, &entry.figure.claims, runs, looks);
+            if answer.numberless > 0 || !has_direction(claim, &answer) {
                 let finding = judge(claim, &answer);
                 _ = writeln!(wrong, "{id}: {}: {}", claim.says, finding.shown());
             }
@@ -123,7 +125,8 @@ fn stored_and_fresh_measurements_get_equal_verdicts() {
         assert_eq!(before.verdict, after.verdict);
     }
     // Of other settings they say nothing about this figure.
-    let other = Measurements { settings: "other".into(), ..made };
+    let mut other = made;
+    other.settings = "other".into();
     other.write(&folder).unwrap();
     assert_eq!(Measurements::read(&folder, id).unwrap(), None);
     assert_eq!(Measurements::read(&folder, "tcn-f1").unwrap(), None);

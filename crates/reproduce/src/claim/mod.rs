@@ -2,16 +2,15 @@
 
 mod check;
 pub(crate) mod region;
+mod tolerance;
 
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::{self, Deserializer, MapAccess, SeqAccess};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use toml::Spanned;
 
-pub use self::region::Measured;
 use super::measure::Measure;
 use super::number::Number;
 use super::wrong::Wrong;
@@ -28,16 +27,23 @@ pub struct Claim {
     /// Points of the claim, by a pattern of their labels; `*` matches any text.
     pub of: String,
     /// Points to compare with. A `*` matches the same text as in `of`. The value is then the
-    /// relative change, 0 for no difference. `tcn-f6: load 0.9, TCN` is a point of another figure.
+    /// relative change, 0 for none. `tcn-f6: load 0.9, TCN` is a point of another figure.
     pub against: Option<String>,
+    /// Whether the value is the difference of both, and not the relative change.
+    pub is_difference: bool,
     /// Choice among the values of several points.
     pub take: Take,
+    /// Point at which the paper's figure shows the direction of the best point too, by the text of
+    /// the first `*`: the claim fails if it is reversed there.
+    pub also_at: Option<String>,
+    /// Name of a claim about the best of several points: this claim is about that point.
+    pub at_best_of: Option<String>,
     /// Published statement.
     pub paper: Published,
-    /// Reading accuracy of numbers that come from a figure, not the text.
+    /// Accuracy of reading numbers that come from a figure, not the text.
     pub read_off: Option<Number>,
-    /// Reason for the tolerance, where it is not obvious.
-    pub because: Option<String>,
+    /// How the text is read, where it is not obvious.
+    pub note: Option<String>,
     /// Reason why the claim is outside the tally: a variant of the base setup, an input,
     /// arithmetic.
     pub untallied: Option<String>,
@@ -47,17 +53,17 @@ pub struct Claim {
     pub(super) span: Range<usize>,
 }
 
-/// Published statement about a number.
+/// Published statement about a number. The accepted range follows from it: see [`tolerance`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
-    /// Equal to a number, within a tolerance.
+    /// A number.
     About {
         /// Number.
         value: Number,
-        /// Tolerance: relative to the number, or for changes a difference.
-        within: Number,
-        /// Value that separates the directions; 0 for changes.
+        /// Value that means no difference; 0 for changes.
         neutral: Option<Number>,
+        /// Whether the paper claims no difference, or a negligible one.
+        no_difference: bool,
     },
     /// At most or at least a number.
     Bound {
@@ -74,15 +80,13 @@ pub enum Published {
         low: Number,
         /// Upper end.
         high: Number,
-        /// Tolerance outside the range: relative to the nearer end, or for changes a difference.
-        within: Option<Number>,
+        /// Whether the ends are bounds, and not numbers with a tolerance.
+        is_bound: bool,
     },
     /// A curve: a number for each text of the first `*`.
     Curve {
         /// Texts and numbers.
         points: Vec<(String, Number)>,
-        /// Tolerance of each number.
-        within: Number,
     },
     /// Not testable, for this reason.
     NotTestable(String),
@@ -116,22 +120,45 @@ pub enum Take {
     Smallest,
     /// Relative difference between the largest and the smallest.
     Spread,
+    /// Rank correlation of the value with the number in the first `*`: 1 if it rises from point to
+    /// point, -1 if it falls.
+    Trend,
 }
 
 impl Claim {
     /// Whether the number is a relative change.
     pub fn is_change(&self) -> bool {
-        self.against.is_some() || self.take == Take::Spread
+        let is_compared = self.against.is_some() && !self.is_difference;
+        (is_compared && self.take != Take::Trend) || self.take == Take::Spread
     }
 
     /// Lower limit of the number; `None` without one.
     pub(super) fn least(&self) -> Option<f64> {
         match self.take {
             Take::Spread | Take::FirstAboveZero | Take::FirstReaching(_) => Some(0.0),
-            _ if self.measure.is_signed() => None,
+            Take::Trend => Some(-1.0),
+            _ if self.measure.is_signed() || self.is_difference => None,
             _ if self.is_change() => Some(-1.0),
             _ => Some(0.0),
         }
+    }
+
+    /// Upper limit of the number; `None` without one.
+    fn most(&self) -> Option<f64> {
+        let is_fraction = !self.is_change() && !self.is_difference && !self.joins_points();
+        let is_trend = self.take == Take::Trend;
+        (is_trend || is_fraction && self.measure.is_fraction()).then_some(1.0)
+    }
+
+    /// Whether it is about the best of several points.
+    pub fn takes_best(&self) -> bool {
+        matches!(self.take, Take::Largest | Take::Smallest)
+    }
+
+    /// Whether all points together make one number in each repetition.
+    pub fn joins_points(&self) -> bool {
+        use Take::{FirstAboveZero, FirstReaching, Spread, Trend};
+        matches!(self.take, FirstAboveZero | FirstReaching(_) | Spread | Trend)
     }
 
     /// Published statement in words.
@@ -143,32 +170,10 @@ impl Claim {
         }
     }
 
-    /// The points of a curve as separate claims.
-    pub(super) fn at(&self, text: &str, value: &Number, within: &Number) -> Self {
+    /// The patterns with a text in place of the first `*`.
+    pub(super) fn with(&self, text: &str) -> Self {
         let put = |pattern: &String| pattern.replacen('*', text, 1);
-        Self {
-            of: put(&self.of),
-            against: self.against.as_ref().map(put),
-            take: Take::Each,
-            paper: Published::About { value: value.clone(), within: within.clone(), neutral: None },
-            ..self.clone()
-        }
-    }
-
-    /// The measured part of the claim, as its file writes it: with the points of a curve, without
-    /// numbers and tolerances.
-    pub(super) fn asked(&self) -> Value {
-        let mut asked = json!({ "measure": self.measure, "of": self.of });
-        if let Some(against) = &self.against {
-            asked["against"] = json!(against);
-        }
-        if self.take != Take::default() {
-            asked["take"] = json!(self.take);
-        }
-        if let Published::Curve { points, .. } = &self.paper {
-            asked["at"] = points.iter().map(|(at, _)| at.as_str()).collect();
-        }
-        asked
+        Self { of: put(&self.of), against: self.against.as_ref().map(put), ..self.clone() }
     }
 
     /// Patterns of labels.
@@ -191,7 +196,7 @@ impl Published {
 
     fn words(&self) -> String {
         match self {
-            Self::About { value, within, .. } => format!("{value}, within {within}"),
+            Self::About { value, .. } => value.to_string(),
             Self::Bound { side, number, is_strict } => {
                 let side = match (side, is_strict) {
                     (Side::AtMost, false) => "at most",
@@ -201,13 +206,9 @@ impl Published {
                 };
                 format!("{side} {number}")
             }
-            Self::Between { low, high, within } => match within {
-                Some(within) => format!("{low} to {high}, within {within}"),
-                None => format!("{low} to {high}"),
-            },
-            Self::Curve { points, within } => {
-                format!("curve of {} points, within {within}", points.len())
-            }
+            Self::Between { low, high, is_bound: false } => format!("{low} to {high}"),
+            Self::Between { low, high, is_bound: true } => format!("between {low} and {high}"),
+            Self::Curve { points } => format!("curve of {} points", points.len()),
             Self::NotTestable(_) => "–".to_owned(),
         }
     }
@@ -224,28 +225,30 @@ pub(super) struct Fields {
     #[serde(default = "crate::pattern::all")]
     of: String,
     against: Option<String>,
+    difference: Option<Spanned<bool>>,
     #[serde(default)]
     take: Take,
+    also_at: Option<Spanned<String>>,
+    at_best_of: Option<String>,
     paper: Option<Spanned<Paper>>,
+    between: Option<Spanned<(Number, Number)>>,
     points: Option<Spanned<Points>>,
-    within: Option<Spanned<Number>>,
     neutral: Option<Spanned<Number>>,
     at_most: Option<Spanned<Number>>,
     at_least: Option<Spanned<Number>>,
     below: Option<Spanned<Number>>,
     above: Option<Spanned<Number>>,
-    #[serde(default)]
-    no_difference: bool,
+    no_difference: Option<Spanned<bool>>,
     not_testable: Option<String>,
     read_off: Option<Spanned<Number>>,
-    because: Option<String>,
+    note: Option<String>,
     untallied: Option<String>,
     #[serde(default)]
     main: bool,
 }
 
 /// Keys of a published statement.
-const NEEDED: &str = "`paper` or `points` with `within`, or one of `at_most`, `at_least`, `below`, `above` \
+const NEEDED: &str = "one of `paper`, `points`, `between`, `at_most`, `at_least`, `below`, `above` \
                       and `not_testable`";
 
 impl Fields {
@@ -257,89 +260,86 @@ impl Fields {
             says: self.says,
             measure: self.measure,
             of: self.of,
+            is_difference: self.difference.as_ref().is_some_and(|flag| *flag.get_ref()),
             against: self.against,
             take: self.take,
+            also_at: self.also_at.as_ref().map(|text| text.get_ref().clone()),
+            at_best_of: self.at_best_of,
             paper,
             read_off: self.read_off.as_ref().map(|reach| reach.get_ref().clone()),
-            because: self.because,
+            note: self.note,
             untallied: self.untallied,
             is_main: self.main,
             span: span.clone(),
         };
-        check::check(&claim, self.no_difference, &at)?;
+        if let (Some(difference), None) = (self.difference, &claim.against) {
+            let message = "`difference` needs `against`".to_owned();
+            return Err(Wrong { message, span: difference.span() });
+        }
+        if let Some(also_at) = self.also_at {
+            check::also_at(&claim, &also_at.span())?;
+        }
+        check::check(&claim, &at)?;
         Ok(claim)
     }
 
     /// The published statement and its location.
     fn published(&mut self, span: &Range<usize>) -> Result<(Published, Range<usize>), Wrong> {
-        let number = |written: Spanned<Number>| (written.span(), written.into_inner());
         let bounds = [
             (self.at_most.take(), Side::AtMost, false),
             (self.at_least.take(), Side::AtLeast, false),
             (self.below.take(), Side::AtMost, true),
             (self.above.take(), Side::AtLeast, true),
         ];
-        let bounds = bounds.into_iter().filter_map(|(written, side, is_strict)| {
-            let (at, number) = number(written?);
-            let bound = Published::Bound { side, number, is_strict };
-            Some((bound, at))
-        });
-        let mut said: Vec<(Published, Range<usize>)> = bounds.collect();
-        let within = self.within.take().map(number);
-        let is_untestable = self.not_testable.is_some();
+        let mut said: Vec<(Published, Range<usize>)> = Vec::new();
+        for (written, side, is_strict) in bounds {
+            let Some(written) = written else { continue };
+            let at = written.span();
+            said.push((Published::Bound { side, number: written.into_inner(), is_strict }, at));
+        }
         if let Some(reason) = self.not_testable.take() {
             said.push((Published::NotTestable(reason), span.clone()));
         }
-        let has_no_tolerance = !said.is_empty();
-        // Keys without effect are refused at their location.
-        let unused = |key: &str, span: Range<usize>| Wrong {
-            message: format!("`{key}` says nothing here: a claim has {NEEDED}"),
-            span,
-        };
-        if let (true, Some((at, _))) = (has_no_tolerance, &within) {
-            return Err(unused("within", at.clone()));
+        if let Some(points) = self.points.take() {
+            let at = points.span();
+            said.push((Published::Curve { points: points.into_inner().0 }, at));
         }
-        match (self.points.take(), &within) {
-            (Some(points), Some((_, within))) => {
-                let curve =
-                    Published::Curve { within: within.clone(), points: points.get_ref().0.clone() };
-                said.push((curve, points.span()));
-            }
-            (Some(points), None) if has_no_tolerance => {
-                return Err(unused("points", points.span()));
-            }
-            _ => {}
+        if let Some(between) = self.between.take() {
+            let at = between.span();
+            let (low, high) = between.into_inner();
+            said.push((Published::Between { low, high, is_bound: true }, at));
         }
+        let neutral = self.neutral.take();
+        let no_difference = self.no_difference.take().map(|flag| (flag.span(), flag.into_inner()));
         if let Some(paper) = self.paper.take() {
             let at = paper.span();
-            let within = within.as_ref().map(|(_, within)| within.clone());
-            match (paper.into_inner(), within) {
-                (Paper::Between(low, high), within) => {
-                    said.push((Published::Between { low, high, within }, at));
-                }
-                (Paper::One(value), Some(within)) => {
-                    let neutral = self.neutral.take().map(Spanned::into_inner);
-                    let about = Published::About { value, within, neutral };
-                    said.push((about, at));
-                }
-                (Paper::One(_), None) if has_no_tolerance && !is_untestable => {
-                    return Err(unused("paper", at));
-                }
-                (Paper::One(_), None) => {}
-            }
+            let published = match paper.into_inner() {
+                Paper::Between(low, high) => Published::Between { low, high, is_bound: false },
+                Paper::One(value) => Published::About {
+                    no_difference: no_difference.as_ref().is_some_and(|(_, flag)| *flag),
+                    neutral: neutral.as_ref().map(|neutral| neutral.get_ref().clone()),
+                    value,
+                },
+            };
+            said.push((published, at));
         }
-        let last = said.pop();
-        match (last, said.as_slice(), self.neutral.take()) {
-            (Some(said), [], None) => Ok(said),
-            (Some(_), [], Some(neutral)) => Err(Wrong {
-                message: "`neutral` is of a single number with `within`".to_owned(),
-                span: neutral.span(),
-            }),
-            _ => Err(Wrong {
-                message: format!("`{}` needs {NEEDED}", self.says),
-                span: span.clone(),
-            }),
+        let Some(last) = said.pop() else {
+            let message = format!("`{}` needs {NEEDED}", self.says);
+            return Err(Wrong { message, span: span.clone() });
+        };
+        if !said.is_empty() {
+            let message = format!("a second published statement: a claim has {NEEDED}");
+            return Err(Wrong { message, span: last.1 });
         }
+        // Keys without effect are refused at their location.
+        let is_number = matches!(last.0, Published::About { .. });
+        let neutral = neutral.map(|neutral| ("neutral", neutral.span()));
+        let of_number = neutral.into_iter().chain(no_difference.map(|at| ("no_difference", at.0)));
+        if let (false, Some((key, span))) = (is_number, of_number.into_iter().next()) {
+            let message = format!("`{key}` is of a single number in `paper`");
+            return Err(Wrong { message, span });
+        }
+        Ok(last)
     }
 }
 

@@ -9,30 +9,10 @@
 //! A published difference that is larger than its tolerance has a direction: its side of no
 //! difference. A smaller one has none, as the paper's own number may be chance.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use tidegate_results::statistics::student;
-
-use super::{Published, Side};
+use super::tolerance::{Difference, Scale};
+use super::{Claim, Published, Side};
+use crate::estimate::{Estimate, Looks};
 use crate::number::Number;
-
-/// Measured number with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-pub struct Measured {
-    /// Mean over the repetitions; infinite for growth from zero.
-    #[serde(deserialize_with = "or_infinite")]
-    pub value: f64,
-    /// Ends of the interval: over the repetitions, or from the blocks of a single run. `None`
-    /// without an interval.
-    pub interval: Option<(f64, f64)>,
-    /// Repetitions.
-    pub runs: usize,
-}
-
-/// JSON has no infinite numbers: `null` stands for them.
-fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let number = Option::<f64>::deserialize(deserializer)?;
-    Ok(number.unwrap_or(f64::INFINITY))
-}
 
 /// Verdict for a measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,19 +41,47 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Range around a published number.
-    pub(crate) fn about(
-        value: &Number,
-        within: &Number,
-        neutral: Option<&Number>,
-        is_change: bool,
-    ) -> Self {
-        let reach = reach(value, within, is_change);
-        let neutral = match neutral {
-            Some(neutral) => Some(neutral.value),
-            None => is_change.then_some(0.0),
-        };
-        Self::between(value.value - reach, value.value + reach, neutral)
+    /// Range of a claim; `None` for curves and claims that are not testable.
+    pub(crate) fn of(claim: &Claim) -> Option<Self> {
+        let read_off = claim.read_off.as_ref().map_or(0.0, |reach| reach.value);
+        match &claim.paper {
+            Published::About { value, neutral, no_difference } => {
+                let scale = Scale::of(claim, neutral.as_ref());
+                let is_none = *no_difference || (claim.is_change() && value.value == 0.0);
+                let difference = if is_none { Difference::None } else { Difference::Claimed };
+                let (low, high) = scale.around(value.value, difference);
+                Some(Self::between(low - read_off, high + read_off, scale.neutral()))
+            }
+            Published::Between { low, high, is_bound } => {
+                let scale = Scale::of(claim, None);
+                let ends = if *is_bound {
+                    (low.value, high.value)
+                } else {
+                    let ends = |number: &Number| scale.around(number.value, Difference::Claimed);
+                    (ends(low).0, ends(high).1)
+                };
+                Some(Self::between(ends.0 - read_off, ends.1 + read_off, scale.neutral()))
+            }
+            Published::Bound { side, number, is_strict } => {
+                Some(Self::beyond(*side, number.value, *is_strict, claim.is_change()))
+            }
+            Published::Curve { .. } | Published::NotTestable(_) => None,
+        }
+    }
+
+    /// Range of a point of a curve.
+    pub(crate) fn of_point(claim: &Claim, value: &Number) -> Self {
+        let read_off = claim.read_off.as_ref().map_or(0.0, |reach| reach.value);
+        let scale = Scale::of(claim, None);
+        let (low, high) = scale.around(value.value, Difference::OfCurve);
+        Self::between(low - read_off, high + read_off, scale.neutral())
+    }
+
+    /// Range on the side of the claimed direction; `None` without a direction.
+    pub(crate) fn of_direction(&self) -> Option<Self> {
+        let (neutral, side) = (self.neutral?, self.side?);
+        let side = if side < 0.0 { Side::AtMost } else { Side::AtLeast };
+        Some(Self::beyond(side, neutral, true, true))
     }
 
     fn between(low: f64, high: f64, neutral: Option<f64>) -> Self {
@@ -83,25 +91,9 @@ impl Region {
         region
     }
 
-    /// Range of a published statement; `None` for curves and claims that are not testable.
-    pub(crate) fn of(paper: &Published, is_change: bool) -> Option<Self> {
-        match paper {
-            Published::About { value, within, neutral } => {
-                Some(Self::about(value, within, neutral.as_ref(), is_change))
-            }
-            Published::Between { low, high, within } => {
-                let beyond = |end: &Number| {
-                    let within = within.as_ref();
-                    within.map_or(0.0, |within| reach(end, within, is_change))
-                };
-                let (low, high) = (low.value - beyond(low), high.value + beyond(high));
-                Some(Self::between(low, high, is_change.then_some(0.0)))
-            }
-            Published::Bound { side, number, is_strict } => {
-                Some(Self::beyond(*side, number.value, *is_strict, is_change))
-            }
-            Published::Curve { .. } | Published::NotTestable(_) => None,
-        }
+    /// Ends; infinite for those of bounds.
+    pub(crate) const fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// At least +30 %, or at most −30 %, promise a gain; other bounds promise no harm.
@@ -138,10 +130,8 @@ impl Region {
         (self.low - number).max(number - self.high).max(0.0)
     }
 
-    /// Verdict for a measured number.
-    pub(crate) fn standing(&self, measured: &Measured) -> Standing {
-        let (low, high) = measured.interval.unwrap_or((measured.value, measured.value));
-        let (low, high) = (low.min(measured.value), high.max(measured.value));
+    /// Verdict for an estimate with its interval.
+    pub(crate) fn standing(&self, (low, high): (f64, f64)) -> Standing {
         if self.contains(low) && self.contains(high) {
             return Standing::Confirmed;
         }
@@ -166,178 +156,171 @@ impl Region {
         low <= self.high + slack(self.high) && high >= self.low - slack(self.low)
     }
 
-    /// Number of repetitions that would decide, if they vary like the finished ones; `None` if no
-    /// affordable number would.
-    pub(crate) fn runs_to_decide(&self, measured: &Measured) -> Option<u32> {
-        const MOST: u32 = 10_000;
-        let (low, high) = measured.interval?;
+    /// Number of repetitions at the first look that would decide, if they vary like the finished
+    /// ones; `None` if no affordable number would.
+    pub(crate) fn runs_to_decide(&self, estimate: &Estimate, looks: Looks) -> Option<usize> {
         let ends = [self.low, self.high].into_iter();
-        let distance = ends.map(|end| (measured.value - end).abs()).fold(f64::INFINITY, f64::min);
-        let reach = (high - measured.value).max(measured.value - low);
-        // The interval of a single run comes from many of its blocks, as good as a normal
-        // distribution.
-        let single = match measured.runs {
-            0 | 1 => reach / 1.96,
-            runs => reach * real(runs).sqrt() / student::quantile(runs - 1),
-        };
-        let decides = |runs: u32| {
-            let runs = usize::try_from(runs).unwrap_or(usize::MAX);
-            student::quantile(runs - 1) * single / real(runs).sqrt() < distance
-        };
-        let mut runs = 2.max(u32::try_from(measured.runs).unwrap_or(MOST) + 1);
-        while runs <= MOST {
-            if decides(runs) {
-                return Some(runs);
-            }
-            // Exact for small numbers, and within a hundredth beyond.
-            runs += 1 + runs / 100;
-        }
-        None
+        let distance = ends.map(|end| (estimate.value - end).abs()).fold(f64::INFINITY, f64::min);
+        looks.after(estimate.runs).find(|&runs| {
+            let reach = estimate.reach_with(runs, looks);
+            reach.is_some_and(|reach| reach < distance)
+        })
     }
-}
-
-fn reach(value: &Number, within: &Number, is_change: bool) -> f64 {
-    if is_change { within.value } else { within.value * value.value.abs() }
 }
 
 fn slack(number: f64) -> f64 {
     1e-9 * number.abs()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of runs are small")]
-fn real(number: usize) -> f64 {
-    number as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::Figure;
 
-    fn number(text: &str) -> Number {
-        text.parse().unwrap()
+    /// Range of a claim about a change, or about a number without `against`.
+    fn region(rest: &str) -> Region {
+        let text = format!(
+            "[figure]\nid = \"x-f1\"\nshows = \"a\"\nsource = \"b\"\n[[figure.claim]]\nsays = \"c\"\n\
+             of = \"load *, A\"\n{rest}\n"
+        );
+        let figure = Figure::parse(&text).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+        Region::of(&figure.unwrap().claims[0]).unwrap()
     }
 
-    fn about(value: &str, within: &str, neutral: Option<&str>, is_change: bool) -> Region {
-        let neutral = neutral.map(number);
-        Region::about(&number(value), &number(within), neutral.as_ref(), is_change)
+    fn change(rest: &str) -> Region {
+        region(&format!("measure = \"fct_mean\"\nagainst = \"load *, B\"\n{rest}"))
     }
 
-    fn bound(side: Side, value: &str, is_strict: bool, is_change: bool) -> Region {
-        Region::beyond(side, number(value).value, is_strict, is_change)
+    fn goodput(rest: &str) -> Region {
+        region(&format!("measure = {{ of = \"goodput\" }}\n{rest}"))
     }
 
-    fn of(low: f64, high: f64) -> Measured {
-        Measured { value: f64::midpoint(low, high), interval: Some((low, high)), runs: 3 }
-    }
-
-    fn at(value: f64) -> Measured {
-        Measured { value, interval: None, runs: 1 }
+    fn at(region: &Region, value: f64) -> Standing {
+        region.standing((value, value))
     }
 
     #[test]
-    fn a_change_holds_if_its_whole_interval_is_in_the_tolerance() {
-        let region = about("-38%", "12%", None, true);
+    fn a_change_holds_if_its_whole_interval_is_in_the_accepted_range() {
+        // A ratio of 0.64, from 0.512 to 0.8.
+        let region = change("paper = \"-36%\"");
         for (low, high, expected) in [
-            (-0.50, -0.26, Standing::Confirmed),
-            (-0.501, -0.26, Standing::Open),
-            (-0.50, -0.259, Standing::Open),
+            (-0.488, -0.2, Standing::Confirmed),
+            (-0.489, -0.2, Standing::Open),
+            (-0.488, -0.199, Standing::Open),
             // The number itself is inside, but so is no difference within chance.
             (-0.76, 0.0, Standing::Open),
-            (-0.60, -0.50, Standing::Open),
-            (-0.60, -0.501, Standing::SameDirection),
-            (-0.26, -0.10, Standing::Open),
-            (-0.259, -0.001, Standing::SameDirection),
-            (-0.259, 0.0, Standing::Excluded),
+            (-0.60, -0.488, Standing::Open),
+            (-0.60, -0.4881, Standing::SameDirection),
+            (-0.2, -0.10, Standing::Open),
+            (-0.199, -0.001, Standing::SameDirection),
+            (-0.199, 0.0, Standing::Excluded),
             (0.1, 0.2, Standing::Excluded),
         ] {
-            assert_eq!(region.standing(&of(low, high)), expected, "{low} to {high}");
+            assert_eq!(region.standing((low, high)), expected, "{low} to {high}");
         }
     }
 
     #[test]
-    fn a_number_without_interval_is_judged_by_itself() {
-        let region = about("670Mbps", "10%", None, false);
-        assert_eq!(region.standing(&at(603e6)), Standing::Confirmed);
-        assert_eq!(region.standing(&at(737e6)), Standing::Confirmed);
-        assert_eq!(region.standing(&at(602e6)), Standing::Excluded);
-        let region = about("670Mbps", "10%", Some("475Mbps"), false);
-        assert_eq!(region.standing(&at(520e6)), Standing::SameDirection);
-        assert_eq!(region.standing(&at(475e6)), Standing::Excluded);
-        assert_eq!(region.standing(&at(470e6)), Standing::Excluded);
+    fn a_number_has_a_direction_if_the_claim_names_the_neutral_value() {
+        let region = goodput("paper = \"670Mbps\"");
+        assert_eq!(at(&region, 639e6), Standing::Confirmed);
+        assert_eq!(at(&region, 703e6), Standing::Confirmed);
+        assert_eq!(at(&region, 637e6), Standing::Excluded);
+        let region = goodput("paper = \"684Mbps\"\nneutral = \"475Mbps\"");
+        assert_eq!(at(&region, 571e6), Standing::Confirmed);
+        assert_eq!(at(&region, 569e6), Standing::SameDirection);
+        assert_eq!(at(&region, 475e6), Standing::Excluded);
+        assert_eq!(at(&region, 470e6), Standing::Excluded);
     }
 
     #[test]
-    fn a_published_difference_that_is_no_larger_than_its_tolerance_has_no_direction() {
-        assert!(about("-3.1%", "3%", None, true).has_direction());
-        assert!(!about("-3%", "3%", None, true).has_direction());
-        let region = about("-0.1%", "3%", None, true);
-        assert!(!region.has_direction());
-        // On the other side, but within: no sign rule.
-        assert_eq!(region.standing(&of(0.01, 0.029)), Standing::Confirmed);
-        assert_eq!(region.standing(&of(0.01, 0.0291)), Standing::Open);
-        assert_eq!(region.standing(&of(0.03, 0.04)), Standing::Excluded);
-        assert_eq!(region.standing(&of(-0.05, -0.032)), Standing::Excluded);
+    fn no_difference_has_no_direction() {
+        for rest in ["paper = \"0%\"", "paper = \"-1%\"\nno_difference = true"] {
+            let region = change(rest);
+            assert!(!region.has_direction() && region.of_direction().is_none());
+            // On the other side, but within: no sign rule.
+            assert_eq!(region.standing((0.01, 0.029)), Standing::Confirmed);
+            assert_eq!(region.standing((0.01, 0.06)), Standing::Open);
+            assert_eq!(region.standing((0.06, 0.07)), Standing::Excluded);
+            assert_eq!(region.standing((-0.08, -0.07)), Standing::Excluded);
+        }
+        assert!(change("paper = \"-1%\"").has_direction());
     }
 
     #[test]
     fn a_bound_holds_if_the_whole_interval_is_on_its_side() {
-        let gain = bound(Side::AtMost, "-30%", false, true);
-        assert_eq!(gain.standing(&of(-0.5, -0.3)), Standing::Confirmed);
-        assert_eq!(gain.standing(&of(-0.5, -0.29)), Standing::Open);
-        assert_eq!(gain.standing(&of(-0.3, -0.1)), Standing::Open);
-        assert_eq!(gain.standing(&of(-0.29, -0.1)), Standing::SameDirection);
-        assert_eq!(gain.standing(&of(-0.29, 0.0)), Standing::Excluded);
-        let harm = bound(Side::AtMost, "1.2%", false, true);
-        assert_eq!(harm.standing(&of(-0.1, 0.012)), Standing::Confirmed);
-        assert_eq!(harm.standing(&of(-0.1, 0.013)), Standing::Open);
-        assert_eq!(harm.standing(&of(0.013, 0.014)), Standing::Excluded);
-        let least = bound(Side::AtLeast, "2ms", false, false);
-        assert_eq!(least.standing(&at(0.002)), Standing::Confirmed);
-        assert_eq!(least.standing(&at(0.0019)), Standing::Excluded);
+        let gain = change("at_most = \"-30%\"");
+        assert_eq!(gain.standing((-0.5, -0.3)), Standing::Confirmed);
+        assert_eq!(gain.standing((-0.5, -0.29)), Standing::Open);
+        assert_eq!(gain.standing((-0.3, -0.1)), Standing::Open);
+        assert_eq!(gain.standing((-0.29, -0.1)), Standing::SameDirection);
+        assert_eq!(gain.standing((-0.29, 0.0)), Standing::Excluded);
+        let harm = change("at_most = \"1.2%\"");
+        assert_eq!(harm.standing((-0.1, 0.012)), Standing::Confirmed);
+        assert_eq!(harm.standing((-0.1, 0.013)), Standing::Open);
+        assert_eq!(harm.standing((0.013, 0.014)), Standing::Excluded);
+        let least = region("measure = \"fct_mean\"\nat_least = \"2ms\"");
+        assert_eq!(at(&least, 0.002), Standing::Confirmed);
+        assert_eq!(at(&least, 0.0019), Standing::Excluded);
     }
 
     #[test]
     fn a_strict_bound_is_not_satisfied_by_its_own_number() {
-        let below = bound(Side::AtMost, "0%", true, true);
-        assert_eq!(below.standing(&at(0.0)), Standing::Excluded);
-        assert_eq!(below.standing(&at(-0.001)), Standing::Confirmed);
-        assert_eq!(below.standing(&of(-0.1, 0.0)), Standing::Open);
-        assert_eq!(below.standing(&of(0.0, 0.1)), Standing::Excluded);
-        let above = bound(Side::AtLeast, "0.3%", true, false);
-        assert_eq!(above.standing(&at(0.003)), Standing::Excluded);
-        assert_eq!(above.standing(&at(0.0031)), Standing::Confirmed);
+        let below = change("below = \"0%\"");
+        assert_eq!(at(&below, 0.0), Standing::Excluded);
+        assert_eq!(at(&below, -0.001), Standing::Confirmed);
+        assert_eq!(below.standing((-0.1, 0.0)), Standing::Open);
+        assert_eq!(below.standing((0.0, 0.1)), Standing::Excluded);
+        let above = region("measure = { of = \"loss\" }\nabove = \"0.3%\"");
+        assert_eq!(at(&above, 0.003), Standing::Excluded);
+        assert_eq!(at(&above, 0.0031), Standing::Confirmed);
     }
 
     #[test]
-    fn a_published_range_is_widened_by_its_tolerance_at_both_ends() {
-        let paper = Published::Between {
-            low: number("-1.38%"),
-            high: number("-0.72%"),
-            within: Some(number("0.1%")),
-        };
-        let region = Region::of(&paper, true).unwrap();
-        assert_eq!(region.standing(&of(-0.0148, -0.0062)), Standing::Confirmed);
-        assert_eq!(region.standing(&of(-0.0149, -0.0062)), Standing::Open);
-        assert_eq!(region.standing(&of(-0.005, -0.002)), Standing::SameDirection);
-        assert_eq!(region.standing(&of(-0.005, 0.001)), Standing::Excluded);
+    fn the_direction_of_a_claim_is_a_side_of_no_difference() {
+        let lower = change("paper = \"-36%\"").of_direction().unwrap();
+        assert_eq!(at(&lower, -0.01), Standing::Confirmed);
+        assert_eq!(at(&lower, 0.0), Standing::Excluded);
+        assert_eq!(lower.standing((-0.1, 0.1)), Standing::Open);
+        let higher = change("at_least = \"20%\"").of_direction().unwrap();
+        assert_eq!(at(&higher, 0.01), Standing::Confirmed);
+    }
+
+    #[test]
+    fn both_ends_of_a_published_range_have_their_tolerance() {
+        // 0.9 and 0.99: from 0.9 times its root to 0.99 over its root.
+        let region = change("paper = [\"-10%\", \"-1%\"]");
+        let (low, high) = region.ends();
+        assert!((low - (0.9_f64.powf(1.5) - 1.0)).abs() < 1e-12, "{low}");
+        assert!((high - (0.99_f64.sqrt() - 1.0)).abs() < 1e-12, "{high}");
+        assert_eq!(region.standing((-0.004, -0.002)), Standing::SameDirection);
+        assert_eq!(region.standing((-0.004, 0.001)), Standing::Excluded);
+        // Bounds have none, and no direction.
+        let region = change("between = [\"-4%\", \"4%\"]");
+        assert_eq!(region.ends(), (-0.04, 0.04));
+        assert_eq!(region.standing((0.05, 0.06)), Standing::Excluded);
+    }
+
+    #[test]
+    fn the_accuracy_of_reading_a_figure_comes_on_top() {
+        let (low, high) = change("paper = \"-36%\"\nread_off = \"1%\"").ends();
+        assert!((low + 0.498).abs() < 1e-9 && (high + 0.19).abs() < 1e-9, "{low} {high}");
     }
 
     #[test]
     fn the_number_of_runs_that_would_decide_makes_the_interval_fit() {
-        let region = about("-38%", "12%", None, true);
-        // Three runs reach ±0.2 (t = 4.3027, so each varies by 0.0805); the nearer end is 0.08
-        // away.
-        let measured = Measured { value: -0.34, interval: Some((-0.54, -0.14)), runs: 3 };
-        let single = 0.2 * 3f64.sqrt() / 4.3027;
-        let reach = |runs: usize| student::quantile(runs - 1) * single / real(runs).sqrt();
-        assert_eq!(region.runs_to_decide(&measured), Some(7));
-        assert!(reach(7) < 0.08 && reach(6) > 0.08);
+        let region = change("paper = \"-36%\"");
+        let looks = Looks::new(5);
+        // 0.1 from the nearer end.
+        let estimate = Estimate { value: -0.3, deviation: Some(0.2), runs: 5 };
+        let reach = |runs| estimate.reach_with(runs, looks).unwrap();
+        let runs = region.runs_to_decide(&estimate, looks).unwrap();
+        assert!(reach(runs) < 0.1 && reach(runs / 2) > 0.1, "{runs}");
+        assert_eq!(runs, 40);
         // At the edge itself no number does.
-        let edge = Measured { value: -0.5, ..measured };
-        assert_eq!(region.runs_to_decide(&edge), None);
-        assert_eq!(region.runs_to_decide(&at(-0.3)), None, "it has no interval");
-        // A single run has the interval of its blocks.
-        let blocks = Measured { runs: 1, ..measured };
-        assert!(region.runs_to_decide(&blocks).is_some_and(|runs| runs > 7));
+        let edge = Estimate { value: -0.2, ..estimate };
+        assert_eq!(region.runs_to_decide(&edge, looks), None);
+        let single = Estimate { deviation: None, runs: 1, ..estimate };
+        assert_eq!(region.runs_to_decide(&single, looks), None, "it has no interval");
     }
 }

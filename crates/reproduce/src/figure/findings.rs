@@ -63,8 +63,8 @@ fn known(figure: &Figure, labels: &[&str]) -> Vec<String> {
     for claim in &figure.claims {
         add(&claim.says);
         add(&claim.words());
-        claim.because.iter().for_each(|because| add(because));
-        if let Published::Curve { points, .. } = &claim.paper {
+        claim.note.iter().for_each(|note| add(note));
+        if let Published::Curve { points } = &claim.paper {
             for (at, value) in points {
                 add(at);
                 add(&value.to_string());

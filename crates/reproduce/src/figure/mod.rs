@@ -230,6 +230,17 @@ impl Figure {
                 let message = format!("no point of the sweep fits `{wrong_one}`{}", known());
                 return Err(wrong(message));
             }
+            if let Some(text) = &claim.also_at
+                && !fits(&claim.with(text).of)
+            {
+                let message = format!("no point fits `{}`{}", claim.with(text).of, known());
+                return Err(wrong(message));
+            }
+            let is_best = |other: &Claim| other.name == claim.at_best_of && other.takes_best();
+            if let (Some(name), false) = (&claim.at_best_of, self.claims.iter().any(is_best)) {
+                let message = format!("no claim about a best point has the name `{name}`");
+                return Err(wrong(message));
+            }
         }
         Ok(())
     }

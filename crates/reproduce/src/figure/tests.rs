@@ -14,12 +14,12 @@ fn read(rest: &str) -> Result<Figure, (String, usize)> {
 fn a_curve_is_one_claim_with_its_points_in_order() {
     let figure = read(
         "[[figure.claim]]\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\n\
-         of = \"load *, A\"\nagainst = \"load *, B\"\nwithin = \"3%\"\n\
+         of = \"load *, A\"\nagainst = \"load *, B\"\n\
          points = { \"0.9\" = \"-5%\", \"0.45\" = \"7.1%\", \"1.0\" = \"0%\" }\n",
     )
     .unwrap();
     assert_eq!(figure.claims.len(), 1);
-    let Published::Curve { points, .. } = &figure.claims[0].paper else {
+    let Published::Curve { points } = &figure.claims[0].paper else {
         panic!("{:?}", figure.claims[0].paper);
     };
     let places: Vec<&str> = points.iter().map(|(at, _)| at.as_str()).collect();
@@ -43,7 +43,7 @@ fn a_wrong_key_is_reported_with_its_line() {
             7,
             "`losses`",
         ),
-        ("[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n", 5, "needs `paper`"),
+        ("[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n", 5, "needs one of `paper`"),
         (
             "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_most = \"5 ells\"\n",
             8,
@@ -64,16 +64,30 @@ fn unused_key_of_a_claim_is_reported_with_its_line() {
     let points = "points = { \"1\" = \"-5%\", \"2\" = \"-7%\", \"3\" = \"-9%\" }\n";
     let of = "of = \"load *\"\n";
     for (rest, line, part) in [
-        ("at_most = 1\npaper = \"5%\"\n".to_owned(), 9, "`paper` says nothing"),
-        (format!("{of}at_most = 1\n{points}"), 10, "`points` says nothing"),
-        ("at_most = 1\nwithin = \"5%\"\n".to_owned(), 9, "`within` says nothing"),
-        ("not_testable = \"b\"\nwithin = \"5%\"\n".to_owned(), 9, "`within` says nothing"),
+        ("at_most = 1\npaper = \"5%\"\n".to_owned(), 9, "a second published statement"),
+        (format!("{of}at_most = 1\n{points}"), 10, "a second published statement"),
+        ("at_most = 1\nbetween = [1, 2]\n".to_owned(), 9, "a second published statement"),
         ("at_most = 1\nneutral = 1\n".to_owned(), 9, "`neutral` is of a single number"),
         ("paper = [1, 2]\nneutral = 1\n".to_owned(), 9, "`neutral` is of a single number"),
-        (format!("{of}within = \"3%\"\n{points}neutral = 1\n"), 11, "`neutral` is of a single"),
+        (format!("{of}{points}neutral = 1\n"), 10, "`neutral` is of a single"),
+        (
+            "at_most = 1\nno_difference = true\n".to_owned(),
+            9,
+            "`no_difference` is of a single number",
+        ),
+        (format!("{of}above = 1\nalso_at = \"9\"\n"), 10, "`also_at` is of a claim about the best"),
+        ("at_best_of = \"b\"\nabove = 1\n".to_owned(), 5, "no claim about a best point"),
     ] {
         let claim = "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n";
-        let (message, at) = read(&format!("{claim}{rest}")).unwrap_err();
+        let read = read(&format!("{claim}{rest}"));
+        let (message, at) = match read {
+            Err(wrong) => wrong,
+            Ok(figure) => {
+                let wrong = figure.check(&["load 9"], &[]).unwrap_err();
+                let text = format!("{HEAD}{claim}{rest}");
+                (wrong.message, text[..wrong.span.start].matches('\n').count() + 1)
+            }
+        };
         assert!(message.contains(part), "{rest}: {message}");
         assert_eq!(at, line, "{rest}: {message}");
     }
@@ -111,35 +125,24 @@ fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
     let change = "against = \"load *, B\"\n";
     for (rest, message, place) in [
         ("paper = [\"-0.72%\", \"-1.38%\"]\n", "the range is reversed", "[\"-0.72%\", \"-1.38%\"]"),
-        ("paper = \"-38%\"\nwithin = \"120%\"\n", "satisfied by anything", "\"-38%\""),
-        ("paper = \"-38%\"\nwithin = \"-2%\"\n", "satisfied by nothing", "\"-38%\""),
+        ("between = [\"2%\", \"2%\"]\n", "the range is reversed", "[\"2%\", \"2%\"]"),
+        ("paper = \"-100%\"\n", "tolerances are factors", "\"-100%\""),
         ("at_least = \"-100%\"\n", "anything satisfies", "\"-100%\""),
         ("at_most = \"-101%\"\n", "nothing satisfies", "\"-101%\""),
         ("below = \"-100%\"\n", "nothing satisfies", "\"-100%\""),
         // The paper claims a difference, and none would do.
-        ("paper = \"-1.38%\"\nwithin = \"2%\"\n", "no difference would satisfy", "\"-1.38%\""),
-        ("paper = \"-2%\"\nwithin = \"2%\"\n", "no difference would satisfy", "\"-2%\""),
         ("at_most = \"0%\"\n", "no difference would satisfy", "\"0%\""),
         ("at_least = \"0%\"\n", "no difference would satisfy", "\"0%\""),
         (
-            "paper = [\"-1.38%\", \"-0.72%\"]\nwithin = \"1%\"\n",
+            "paper = [\"-1.38%\", \"0.2%\"]\n",
             "no difference would satisfy",
-            "[\"-1.38%\", \"-0.72%\"]",
+            "[\"-1.38%\", \"0.2%\"]",
         ),
-        (
-            "within = \"3%\"\npoints = { \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3%\" }\n",
-            "every point of this curve",
-            "{ \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3%\" }",
-        ),
+        ("paper = \"-3%\"\nread_off = \"2%\"\n", "no difference would satisfy", "\"-3%\""),
         // It claims none, and the published number is one.
+        ("paper = \"-38%\"\nno_difference = true\n", "`no_difference` with", "\"-38%\""),
         (
-            "paper = \"-38%\"\nwithin = \"2%\"\nno_difference = true\n",
-            "`no_difference` with",
-            "\"-38%\"",
-        ),
-        ("paper = \"-3%\"\nwithin = \"1%\"\nread_off = \"2%\"\n", "read off with ±2%", "\"-3%\""),
-        (
-            "within = \"1%\"\npoints = { \"1\" = \"9%\", \"2\" = \"-1%\" }\n",
+            "points = { \"1\" = \"9%\", \"2\" = \"-1%\" }\n",
             "three points",
             "{ \"1\" = \"9%\", \"2\" = \"-1%\" }",
         ),
@@ -149,14 +152,15 @@ fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
         assert_eq!(at, place, "{rest}");
     }
     for rest in [
-        "paper = [\"-1.38%\", \"-0.72%\"]\nwithin = \"0.5%\"\n",
-        "paper = \"-2.1%\"\nwithin = \"2%\"\n",
-        "paper = \"-2%\"\nwithin = \"2%\"\nno_difference = true\n",
-        "paper = \"0%\"\nwithin = \"5%\"\n",
+        "paper = [\"-1.38%\", \"-0.72%\"]\n",
+        "paper = \"-2.1%\"\n",
+        "paper = \"-2%\"\nno_difference = true\n",
+        "paper = \"0%\"\n",
+        "between = [\"-4%\", \"4%\"]\n",
         "below = \"0%\"\n",
         "at_most = \"1.2%\"\n",
         "at_least = \"-5%\"\n",
-        "within = \"3%\"\npoints = { \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3.1%\" }\n",
+        "points = { \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3.1%\" }\n",
     ] {
         assert_eq!(wrong_claim(&format!("{change}{rest}")), None, "{rest}");
     }
@@ -167,7 +171,9 @@ fn bound_that_no_value_can_violate_or_meet_is_refused() {
     for (rest, message) in [
         ("at_least = 0\n", "anything satisfies"),
         ("below = 0\n", "nothing satisfies"),
-        ("paper = \"5ms\"\nwithin = \"100%\"\n", "satisfied by anything"),
+        ("paper = \"0ms\"\n", "tolerances are factors"),
+        ("paper = \"5ms\"\nneutral = \"5ms\"\n", "no difference would satisfy"),
+        ("paper = \"5ms\"\nno_difference = true\n", "is of a change"),
     ] {
         let (said, _) = wrong_claim(rest).expect(rest);
         assert!(said.contains(message), "{rest}: {said}");

@@ -63,6 +63,42 @@ pub fn quantile(freedom: usize) -> f64 {
     }
 }
 
+/// The value that Student's t exceeds in size with probability `miss`, for any probability. For
+/// 5 % it equals [`quantile`], which summaries use.
+pub fn critical(miss: f64, freedom: usize) -> f64 {
+    if freedom == 0 || !(0.0 < miss && miss < 1.0) {
+        return f64::NAN;
+    }
+    // The tail falls with the value: doubled until it is below, then halved.
+    let (mut low, mut high) = (0.0, 1.0);
+    while tails(high, freedom) > miss {
+        (low, high) = (high, 2.0 * high);
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if tails(middle, freedom) > miss { low = middle } else { high = middle }
+    }
+    f64::midpoint(low, high)
+}
+
+/// Probability that Student's t is beyond a value on either side: the finite series for whole
+/// degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+fn tails(value: f64, freedom: usize) -> f64 {
+    let angle = (value / real(freedom).sqrt()).atan();
+    let (sine, cosine) = angle.sin_cos();
+    let is_odd = freedom % 2 == 1;
+    let (mut term, mut sum) = (if is_odd { cosine } else { 1.0 }, 0.0);
+    let mut power = usize::from(is_odd);
+    while power + 2 <= freedom {
+        sum += term;
+        power += 2;
+        term *= cosine.powi(2) * real(power - 1) / real(power);
+    }
+    let inside =
+        if is_odd { std::f64::consts::FRAC_2_PI * sum.mul_add(sine, angle) } else { sine * sum };
+    1.0 - inside
+}
+
 #[cfg(test)]
 mod tests {
     use tidegate_units::Rng;
@@ -82,6 +118,20 @@ mod tests {
             assert!(near(quantile(freedom), value), "{freedom}: {}", quantile(freedom));
         }
         assert!(quantile(0).is_nan());
+    }
+
+    #[test]
+    fn critical_values_match_printed_tables() {
+        for freedom in (1..=20).chain([30, 60, 120, 1_000]) {
+            let (exact, table) = (critical(0.05, freedom), quantile(freedom));
+            assert!((exact - table).abs() < 6e-5, "{freedom}: {exact} {table}");
+        }
+        let printed =
+            [(0.01, 4, 4.6041), (0.02, 1, 31.8205), (0.025, 4, 3.4954), (0.001, 10, 4.5869)];
+        for (miss, freedom, value) in printed {
+            assert!(near(critical(miss, freedom), value), "{miss} {}", critical(miss, freedom));
+        }
+        assert!(critical(0.05, 0).is_nan() && critical(0.0, 3).is_nan());
     }
 
     #[test]

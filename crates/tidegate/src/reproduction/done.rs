@@ -103,7 +103,7 @@ impl FinishedFigures {
                 output.warn(&format!(
                     "{id} stays unchanged on the page, which has a full run with the same settings"
                 ));
-            } else if !measured.claims.is_empty() && measured.planned > 0 {
+            } else if measured.planned > 0 {
                 measured.write(&folder).map_err(cannot)?;
             }
         }

@@ -26,7 +26,6 @@ says = "a flow takes an hour"
 measure = "fct_mean"
 of = "tcn"
 paper = "3600s"
-within = "1%"
 
 [[figure.claim]]
 says = "switches hum"
@@ -163,10 +162,10 @@ fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
     for (written, instead, message) in [
         ("below = \"0%\"", "at_most = \"0%\"", "no difference would satisfy"),
         ("below = \"0%\"", "paper = [\"-1%\", \"-2%\"]", "the range is reversed"),
-        ("within = \"1%\"", "within = \"100%\"", "satisfied by anything"),
+        ("paper = \"3600s\"", "at_least = \"0s\"", "anything satisfies this bound"),
         (
             "below = \"0%\"",
-            "within = \"1%\"\npoints = { \"a\" = \"-5%\", \"b\" = \"-6%\", \"c\" = \"1%\" }",
+            "points = { \"a\" = \"-5%\", \"b\" = \"-6%\", \"c\" = \"1%\" }",
             "texts in place of the first `*`",
         ),
         ("quick = {", "findings = [\"it is 5.1 % off\"]\nquick = {", "the finding quotes 5.1"),
@@ -232,12 +231,12 @@ fn missing_folders_are_named() {
 #[test]
 fn a_wrong_key_of_a_claim_is_reported_with_its_line() {
     let room = Room::new("wrong-claim");
-    let text = format!("{TINY}{FIGURE}").replace("within = ", "wihtin = ");
-    let line = text.lines().position(|line| line.contains("wihtin")).unwrap() + 1;
+    let text = format!("{TINY}{FIGURE}").replace("paper = ", "papre = ");
+    let line = text.lines().position(|line| line.contains("papre")).unwrap() + 1;
     room.write("wrong.toml", &text);
     for command in ["reproduce wrong.toml", "check wrong.toml", "run wrong.toml"] {
         let said = room.run(command);
-        said.reports("unknown field `wihtin`");
+        said.reports("unknown field `papre`");
         said.reports(&format!("wrong.toml:{line}:"));
     }
     // A claim about a point that there is not.
