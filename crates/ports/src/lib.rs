@@ -20,15 +20,13 @@ pub fn build(
     scheduling: &sched::Config,
 ) -> Result<Box<dyn Egress>, ConfigError> {
     let (marker, scheduler) = parts(config, marking, scheduling)?;
-    if config.can_pause {
-        return Ok(under(config, marker, Gate::new(scheduler)));
-    }
-    // The schedulers of most runs have code of their own for every scheme; a port with any other
-    // scheduler selects it again at every hook. `docs/cost.md` has the instructions of both.
+    // The schedulers of most runs have code of their own for every scheme. A port with any other
+    // scheduler, or that can be paused, selects its scheduler again at every hook, behind a gate.
+    // `docs/cost.md` has the instructions of both.
     Ok(match scheduler {
-        AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
-        AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
-        other => under(config, marker, other),
+        AnyScheduler::Dwrr(dwrr) if !config.can_pause => under(config, marker, dwrr),
+        AnyScheduler::Fifo(fifo) if !config.can_pause => under(config, marker, fifo),
+        any => under(config, marker, Gate::new(any)),
     })
 }
 

@@ -13,7 +13,7 @@
 #include "red.h"
 #include "tcn.h"
 
-/* Facts of a packet. All lengths are without it. Times are picoseconds since the port was loaded. */
+/* Facts of a packet. Lengths exclude it. Times are picoseconds since the port was loaded. */
 struct tg_cx {
 	u64 now;
 	u64 sojourn;

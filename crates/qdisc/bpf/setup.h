@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The settings of a port, fixed while it is loaded. src/setup.rs writes the same numbers in the same
- * order, each in 64 bits, and derives every threshold: nothing here divides a rate.
+ * The settings of a port, fixed while it is loaded. src/setup.rs writes the same numbers in the
+ * same order, each in 64 bits, and derives every threshold: nothing here divides a rate.
  */
 #ifndef TIDEGATE_SETUP_H
 #define TIDEGATE_SETUP_H

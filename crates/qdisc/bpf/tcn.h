@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* TCN: crates/dataplane/src/mark/tcn.rs. Marks by the sojourn time of the departing packet alone. */
+/* TCN: crates/dataplane/src/mark/tcn.rs. Marks by the sojourn time of the departing packet. */
 #ifndef TIDEGATE_TCN_H
 #define TIDEGATE_TCN_H
 

@@ -87,7 +87,7 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     let seen = observe(&bed, 0);
     assert_eq!((seen.syn.0, seen.syn.1 & (ECE | CWR)), (2, ECE | CWR));
     assert_eq!(seen.syn_ack.1 & ECE, 0);
-    assert_eq!(seen.capable, [0; 2], "nobody would echo a mark");
+    assert_eq!(seen.capable, [0; 2], "no receiver would echo a mark");
     let refused = |expected: (u64, u64)| {
         let status = loaded.status();
         assert_eq!(
@@ -108,7 +108,7 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     for (from, opened) in [(0, 4), (1, 5)] {
         let seen = observe(&bed, from);
         assert_eq!(seen.syn.1 & (ECE | CWR), 0);
-        assert_eq!(seen.capable, [0; 2], "nobody would echo a mark");
+        assert_eq!(seen.capable, [0; 2], "no receiver would echo a mark");
         refused((opened, opened - 2));
     }
 }

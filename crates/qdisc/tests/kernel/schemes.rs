@@ -10,8 +10,8 @@ use tidegate_units::{Ecn, FlowId, QueueId, Rate, Rng, Span, Time};
 
 use super::marker::InKernel;
 
-/// Schemes in the kernel, with their golden cases: all, and the ones left out because their settings
-/// are not in the kernel.
+/// Schemes in the kernel, with their golden cases: all, and the ones left out because their
+/// settings are not in the kernel.
 const SCHEMES: [(&str, usize, usize); 8] = [
     ("bcc", 15, 0),
     ("codel", 19, 0),

@@ -1,5 +1,5 @@
-//! A file system for a booting kernel, in the format `newc` of cpio: files of this machine at their own
-//! paths.
+//! A file system for a booting kernel, in the format `newc` of cpio: files of this machine at
+//! their own paths.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -69,7 +69,7 @@ impl Channel {
                     assert!(packet.len <= config.payload(), "{self:?}");
                     if from == Side::Source && packet.len > 0 {
                         let end = packet.header.offset().unwrap() + u64::from(packet.len);
-                        assert!(end <= written, "{self:?}: bytes that nobody wrote");
+                        assert!(end <= written, "{self:?}: sent more than was written");
                     }
                     if rng.next_u32() < self.loss {
                         continue;
