@@ -43,7 +43,7 @@ int BPF_PROG(tg_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct tg_to_fr
 	u32 frame = ((struct qdisc_skb_cb *)skb->cb)->pkt_len, len = port_length(skb, frame);
 	u32 flow = setup.scheme == TG_DIFF_ECN ? bpf_skb_get_hash(skb) : 0;
 	u8 field = port_ds_field(skb), ecn = field & TG_CE, on_reserve = 0;
-	u32 queue = port_class(skb, field), reason, rule;
+	u32 queue = port_class(skb, field), key, reason, rule;
 	struct tg_packet *packet;
 	struct tg_list *list;
 	struct tg_cx cx = {};
@@ -66,7 +66,9 @@ int BPF_PROG(tg_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct tg_to_fr
 		goto release;
 	}
 	reason = TG_NO_MEMORY;
-	list = bpf_map_lookup_elem(&lists, &queue);
+	/* A copy: the compiler would read `queue` back from memory, without its limits. */
+	key = queue;
+	list = bpf_map_lookup_elem(&lists, &key);
 	if (!list)
 		goto release;
 	packet = bpf_obj_new(struct tg_packet);

@@ -82,6 +82,10 @@ fn common(cli: &Cli) -> Common {
             let tidegate_host::args::Common { json, quiet, color } = host.command.common();
             Common { json, quiet, color }
         }
+        Some(Command::Qdisc(qdisc)) => {
+            let tidegate_qdisc::args::Common { json, quiet, color } = qdisc.command.common();
+            Common { json, quiet, color }
+        }
         Some(Command::List(list)) => list.common,
         Some(Command::Explain(explain)) => explain.common,
         Some(Command::Check(check)) => check.common,
@@ -112,7 +116,8 @@ fn carry_out(cli: &Cli, words: &[OsString], output: Output) -> Result<ExitStatus
         Some(Command::Tune(tune)) => cmd::tune::tune(tune, output),
         Some(Command::Live(live)) => self::live(live, output),
         Some(Command::Testbed(testbed)) => self::testbed(testbed, output),
-        Some(Command::Host(_)) => cmd::host::host(words),
+        Some(Command::Host(_)) => cmd::kernel::HOST.run(words),
+        Some(Command::Qdisc(_)) => cmd::kernel::QDISC.run(words),
         Some(Command::List(list)) => cmd::list::list(list, output),
         Some(Command::Explain(explain)) => cmd::explain::explain(explain, output),
         Some(Command::Check(check)) => cmd::check::check(check, output),

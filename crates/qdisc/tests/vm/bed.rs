@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
 
+use socket2::SockRef;
 use tidegate_live::namespace::Namespace;
 
 /// Port of the router to the receiver: the bottleneck.
@@ -54,30 +55,33 @@ impl Bed {
     pub(crate) fn transfer(&self, flows: usize, bytes: usize) {
         thread::scope(|scope| {
             for flow in 0..flows {
-                let (mut client, mut server) = self.connect(flow);
-                scope.spawn(move || {
-                    client.write_all(&vec![7; bytes]).unwrap();
-                    client.shutdown(Shutdown::Write).unwrap();
-                });
-                scope.spawn(move || {
-                    let (mut block, mut total) = ([0; 1 << 14], 0);
-                    loop {
-                        match server.read(&mut block).unwrap() {
-                            0 => break,
-                            length => total += length,
-                        }
-                    }
-                    assert_eq!(total, bytes);
-                });
+                scope.spawn(move || self.flow(flow, 0, bytes));
             }
         });
     }
 
-    /// A connection to the receiver: its two ends.
-    fn connect(&self, flow: usize) -> (TcpStream, TcpStream) {
-        let address = format!("10.0.1.1:{}", 5001 + flow);
-        let listener = self.receiver.run(|| TcpListener::bind(&address)).unwrap().unwrap();
-        let client = self.sender.run(|| TcpStream::connect(&address)).unwrap().unwrap();
+    /// Sends bytes over a connection with this type of service, and waits until they have arrived.
+    pub(crate) fn flow(&self, number: usize, service: u32, bytes: usize) {
+        send(self.connect([&self.sender, &self.receiver], number, service), bytes);
+    }
+
+    /// Like [`flow`](Self::flow) in the opposite direction.
+    pub(crate) fn flow_back(&self, number: usize, bytes: usize) {
+        send(self.connect([&self.receiver, &self.sender], number, 0), bytes);
+    }
+
+    /// A connection from the first host to the second: its two ends.
+    fn connect(
+        &self,
+        [from, to]: [&Namespace; 2],
+        number: usize,
+        service: u32,
+    ) -> (TcpStream, TcpStream) {
+        let host = u8::from(std::ptr::eq(to, &raw const self.receiver));
+        let address = format!("10.0.{host}.1:{}", 5001 + number);
+        let listener = to.run(|| TcpListener::bind(&address)).unwrap().unwrap();
+        let client = from.run(|| TcpStream::connect(&address)).unwrap().unwrap();
+        SockRef::from(&client).set_tos_v4(service).unwrap();
         (client, listener.accept().unwrap().0)
     }
 
@@ -104,6 +108,24 @@ impl Drop for Bed {
         }
         let _ = Namespace::remove("router");
     }
+}
+
+/// Sends bytes over a connection, until all have arrived.
+fn send((mut client, mut server): (TcpStream, TcpStream), bytes: usize) {
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            client.write_all(&vec![7; bytes]).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+        });
+        let (mut block, mut total) = ([0; 1 << 14], 0);
+        loop {
+            match server.read(&mut block).unwrap() {
+                0 => break,
+                length => total += length,
+            }
+        }
+        assert_eq!(total, bytes);
+    });
 }
 
 /// Packets of a host in one direction.

@@ -12,6 +12,8 @@ mod life;
 mod machine;
 mod marks;
 mod program;
+mod scheduling;
+mod schemes;
 mod stock;
 
 use std::process::ExitCode;
@@ -21,6 +23,10 @@ use tidegate_harness::{suite, tests};
 const TESTS: &[suite::Test] = tests![
     life::after_unload_nothing_is_left,
     marks::every_mark_that_is_decided_is_set_and_received,
+    scheduling::a_pool_that_another_port_has_filled_marks,
+    scheduling::a_scheduler_serves_classes_by_dscp_and_by_priority,
+    scheduling::packets_leave_at_the_rate,
+    schemes::every_scheme_marks_by_its_rule_what_the_receiver_counts,
     stock::marks_of_the_kernels_own_qdisc_are_the_ce_packets_that_the_receiver_counts,
 ];
 

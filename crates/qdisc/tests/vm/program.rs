@@ -34,6 +34,11 @@ impl Loaded {
         Self(device)
     }
 
+    /// A device that a command has loaded.
+    pub(crate) const fn of(device: &'static str) -> Self {
+        Self(device)
+    }
+
     /// Its entry in `status`.
     pub(crate) fn status(&self) -> Value {
         let all: Value = serde_json::from_str(&succeed("status --json")).unwrap();

@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Testbed(testbed::Testbed),
     /// Load DCTCP, ODCTCP and ECN* into this machine's kernel as BPF
     Host(tidegate_host::args::Host),
+    /// Queue and mark packets in this machine's kernel, as a qdisc in BPF
+    Qdisc(tidegate_qdisc::args::Qdisc),
     /// List the names that scenario files can use
     List(List),
     /// Explain a scheme, scheduler, buffer, transport, topology, traffic source or key

@@ -5,7 +5,7 @@ pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod generate;
-pub(crate) mod host;
+pub(crate) mod kernel;
 pub(crate) mod list;
 #[cfg(all(target_os = "linux", feature = "live"))]
 pub(crate) mod live;

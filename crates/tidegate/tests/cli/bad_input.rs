@@ -131,24 +131,31 @@ fn alone(room: &Room, arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn a_missing_tidegate_host_names_its_build_command() {
-    let room = Room::new("no-host");
-    let said = alone(&room, &["host", "status"]);
-    said.ended(2);
-    said.reports("`tidegate host` needs the program tidegate-host");
-    said.reports("apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config");
-    said.reports("cargo build --release --package tidegate-host --features bpf");
-    // Mistakes are found without it.
-    alone(&room, &["host", "lod"]).ended(2);
-    alone(&room, &["host", "--help"]).ended(0);
-    // With it, it gets the same words.
-    let program = room.path().join("tidegate-host");
-    let write = r#"printf '#!/bin/sh\necho "$@"\nexit 7\n' > "$0" && chmod 755 "$0""#;
-    let sh = Command::new("sh").args(["-c", write]).arg(&program).status();
-    assert!(sh.unwrap().success());
-    let said = alone(&room, &["host", "load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"]);
-    said.ended(7);
-    assert_eq!(said.stdout, "load tg_dctcp --set gain=1/8 --dry-run\n");
+fn a_missing_program_of_the_kernel_s_side_names_its_build_command() {
+    for (command, clang, words) in [
+        ("host", "clang", ["load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"]),
+        ("qdisc", "clang-19", ["load", "eth0", "--set", "rtt=50us", "--dry-run"]),
+    ] {
+        let name = format!("tidegate-{command}");
+        let room = Room::new(&format!("no-{command}"));
+        let said = alone(&room, &[command, "status"]);
+        said.ended(2);
+        said.reports(&format!("`tidegate {command}` needs the program {name}"));
+        let packages = "libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config";
+        said.reports(&format!("apt-get install {clang} {packages}"));
+        said.reports(&format!("cargo build --release --package {name} --features bpf"));
+        // Mistakes are found without it.
+        alone(&room, &[command, "lod"]).ended(2);
+        alone(&room, &[command, "--help"]).ended(0);
+        // With it, it gets the same words.
+        let program = room.path().join(&name);
+        let write = r#"printf '#!/bin/sh\necho "$@"\nexit 7\n' > "$0" && chmod 755 "$0""#;
+        let sh = Command::new("sh").args(["-c", write]).arg(&program).status();
+        assert!(sh.unwrap().success());
+        let said = alone(&room, &[&[command], &words[..]].concat());
+        said.ended(7);
+        assert_eq!(said.stdout, format!("{}\n", words.join(" ")));
+    }
 }
 
 #[test]
