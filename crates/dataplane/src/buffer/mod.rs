@@ -91,6 +91,14 @@ pub trait Buffer {
     /// Releases a receipt. Called once per departing packet, after it left its queue.
     fn release(&mut self, charge: Charge);
 
+    /// Charges a packet that does not wait, and releases it at once.
+    #[inline]
+    fn pass(&mut self, request: Request) -> Result<(), DropReason> {
+        let charge = self.admit(request)?;
+        self.release(charge);
+        Ok(())
+    }
+
     /// Bytes held in the shared pool that `queue` of `port` draws from; zero if there is none. The
     /// port reads it before [`admit`](Self::admit) and after [`release`](Self::release), so that it
     /// never includes the packet in hand.
@@ -197,16 +205,17 @@ buffers! {
     Unlimited(unlimited),
 }
 
-/// The most common buffer is compiled into the packet path. The others are called, so that their
-/// code exists once and not in the path of every pair of scheme and scheduler; PFC without an
-/// egress buffer by itself, because a call of any buffer saves the registers that the largest one
-/// needs.
+/// The most common buffer is compiled into the packet path, and so is the one without work. The
+/// others are called, so that their code exists once and not in the path of every pair of scheme
+/// and scheduler; PFC without an egress buffer by itself, because a call of any buffer saves the
+/// registers that the largest one needs.
 impl Buffer for AnyBuffer {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
         match self {
             Self::PerPort(buffer) => buffer.admit(request),
             Self::Pfc(buffer) => buffer.admit_alone(request.ingress, request.len),
+            Self::Unlimited(buffer) => buffer.admit(request),
             other => {
                 let Request { port, queue, ingress, len } = request;
                 other.admit_elsewhere(port, queue, ingress, len)
@@ -219,7 +228,21 @@ impl Buffer for AnyBuffer {
         match self {
             Self::PerPort(buffer) => buffer.release(charge),
             Self::Pfc(buffer) => buffer.release_alone(charge),
+            Self::Unlimited(buffer) => buffer.release(charge),
             other => other.release_elsewhere(charge),
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, request: Request) -> Result<(), DropReason> {
+        match self {
+            Self::PerPort(buffer) => buffer.pass(request),
+            Self::Pfc(buffer) => buffer.pass_alone(request.ingress, request.len),
+            Self::Unlimited(buffer) => buffer.pass(request),
+            other => {
+                let Request { port, queue, ingress, len } = request;
+                other.pass_elsewhere(port, queue, ingress, len)
+            }
         }
     }
 
@@ -259,6 +282,18 @@ impl AnyBuffer {
     #[inline(never)]
     fn release_elsewhere(&mut self, charge: Charge) {
         forward!(self, buffer => buffer.release(charge));
+    }
+
+    #[inline(never)]
+    fn pass_elsewhere(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        ingress: u16,
+        len: u32,
+    ) -> Result<(), DropReason> {
+        let request = Request { port, queue, ingress, len };
+        forward!(self, buffer => buffer.pass(request))
     }
 }
 

@@ -76,6 +76,14 @@ impl Buffer for PerPort {
         }
     }
 
+    #[inline]
+    fn pass(&mut self, request: Request) -> Result<(), DropReason> {
+        match self.account(request.port.index()) {
+            Some(mut account) => account.pass(request),
+            None => Err(DropReason::PortFull),
+        }
+    }
+
     /// There is no pool, and the limits are per port.
     fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
         true
@@ -149,6 +157,11 @@ impl Buffer for Account<'_> {
         );
         // At most the limit.
         *self.free = sum.min(u64::from(self.limit)) as u32;
+    }
+
+    #[inline]
+    fn pass(&mut self, request: Request) -> Result<(), DropReason> {
+        if request.len <= *self.free { Ok(()) } else { Err(DropReason::PortFull) }
     }
 }
 

@@ -207,3 +207,67 @@ fn per_port_and_per_queue_limits_always_leave_slack() {
         assert_eq!(buffer.has_slack(influx, 0), is_own, "{name}");
     }
 }
+
+/// Two copies see the same packets. Those that do not wait pass through one, and are admitted to
+/// and released by the other.
+#[test]
+fn a_packet_that_passes_is_judged_and_counted_like_one_that_is_admitted_and_released() {
+    const PORTS: u16 = 4;
+    let mut rng = tidegate_units::Rng::new(8, 0);
+    let mut below = |most: u32| rng.next_u32() % most;
+    let private = ["per-port", "per-queue", "unlimited"].map(|name| Config::named(name).unwrap());
+    let mut in_packets = Config::named("per-port").unwrap();
+    in_packets.set("limit", "20pkts").unwrap();
+    let shared = shared_buffers().into_iter().map(|(config, _)| config);
+    let mut all_refused = 0;
+    for (number, config) in shared.chain(private).chain([in_packets]).enumerate() {
+        let (mut passed, mut refused, mut pauses) = (0, 0, 0);
+        let mut one = config.build(PORTS, 2).unwrap();
+        let mut other = config.build(PORTS, 2).unwrap();
+        let mut held = Vec::new();
+        for step in 0..4_000 {
+            let request = Request {
+                port: PortId(below(u32::from(PORTS)) as u16),
+                queue: QueueId(below(2) as u8),
+                ingress: below(u32::from(PORTS) * 2) as u16,
+                len: 1 + below(3_000),
+            };
+            // The buffer fills, and then empties.
+            let fills = step % 400 < 250;
+            match below(if fills { 6 } else { 3 }) {
+                0 => {
+                    let judged = other.admit(request).map(|charge| other.release(charge));
+                    assert_eq!(one.pass(request), judged, "buffer {number}, step {step}");
+                    let count = if judged.is_ok() { &mut passed } else { &mut refused };
+                    *count += 1;
+                }
+                1 | 2 if !held.is_empty() && (!fills || below(2) == 0) => {
+                    let index = below(held.len() as u32) as usize;
+                    let (charge, copy): (Charge, Charge) = held.swap_remove(index);
+                    one.release(charge);
+                    other.release(copy);
+                }
+                _ => match (one.admit(request), other.admit(request)) {
+                    (Ok(charge), Ok(copy)) => held.push((charge, copy)),
+                    (judged, same) => assert_eq!(judged, same, "buffer {number}, step {step}"),
+                },
+            }
+            for queue in [0, 1].map(QueueId) {
+                let used = one.pool_bytes(request.port, queue);
+                assert_eq!(used, other.pool_bytes(request.port, queue), "buffer {number}");
+            }
+            loop {
+                let event = one.poll_pause();
+                assert_eq!(event, other.poll_pause(), "buffer {number}, step {step}");
+                if event.is_none() {
+                    break;
+                }
+                pauses += 1;
+            }
+        }
+        let is_pfc = config.name() == "pfc";
+        assert!(passed > 100 && (pauses > 20 || !is_pfc), "buffer {number}: {passed}, {pauses}");
+        all_refused += refused;
+    }
+    assert!(all_refused > 1_000, "{all_refused}");
+}

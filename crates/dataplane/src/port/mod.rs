@@ -418,15 +418,18 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             pool_bytes: pool_bytes(marker, buffer, self.id, id_of_queue),
             pkt,
         };
-        let port = (self.id, self.non_ect);
-        let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
-        let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
+        let mut ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
+        let ingress = pkt.ingress;
+        let request = Request { port: self.id, queue: id_of_queue, ingress, len: pkt.len };
+        if let Err(reason) = buffer.pass(request) {
+            return Err(ledger.reject(id_of_queue, reason));
+        }
+        let ecn = decide_arrival(marker, self.non_ect, &cx, ledger)?;
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
         if !self.scheduler.is_merged() {
             self.scheduler.on_pass(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
         }
-        buffer.release(charge);
         cx.pkt = Pkt { len: pkt.len, flow: pkt.flow, ecn, ..Pkt::default() };
         cx.pool_bytes = pool_bytes(marker, buffer, self.id, id_of_queue);
         let ledger = Ledger { stats: &mut self.stats, last_drop: &mut self.last_drop };
@@ -582,7 +585,7 @@ impl Ledger<'_> {
     }
 }
 
-/// Decides on an arriving packet. Returns its receipt and its codepoint.
+/// Admits an arriving packet. Returns its receipt and its codepoint.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -600,14 +603,32 @@ fn admit(
         Ok(charge) => charge,
         Err(reason) => return Err(ledger.reject(cx.queue, reason)),
     };
+    match decide_arrival(marker, non_ect, cx, ledger) {
+        Ok(ecn) => Ok((charge, ecn)),
+        Err(reason) => {
+            buffer.release(charge);
+            Err(reason)
+        }
+    }
+}
+
+/// Decides on a packet that the buffer admitted. Returns its codepoint.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "on the path of every packet; the compiler removes facts that the scheme does not read"
+)]
+fn decide_arrival(
+    marker: &mut impl Marker,
+    non_ect: NonEct,
+    cx: &Cx,
+    mut ledger: Ledger<'_>,
+) -> Result<Ecn, DropReason> {
     let mut ecn = cx.pkt.ecn;
     if let MarkDecision::Mark(rule) = marker.on_enqueue(cx) {
         match mark(ecn, non_ect) {
             Marking::AlreadyDone | Marking::Impossible => {}
-            Marking::Drop => {
-                buffer.release(charge);
-                return Err(ledger.reject(cx.queue, DropReason::NotCapable));
-            }
+            Marking::Drop => return Err(ledger.reject(cx.queue, DropReason::NotCapable)),
             Marking::Mark => {
                 ecn = Ecn::Ce;
                 ledger.stats.marks[rule as usize] += 1;
@@ -615,7 +636,7 @@ fn admit(
         }
     }
     marker.on_queued(cx);
-    Ok((charge, ecn))
+    Ok(ecn)
 }
 
 /// Decides on a departing packet. Returns its codepoint and its action.

@@ -302,16 +302,31 @@ impl<E: Buffer> Pfc<E> {
 }
 
 impl Pfc {
-    /// [`Buffer::admit`] as a function of its own. No egress buffer asks for port and queue.
-    #[inline(never)]
+    /// [`Buffer::admit`] as a function of its own.
+    #[inline]
     pub(super) fn admit_alone(&mut self, ingress: u16, len: u32) -> Result<Charge, DropReason> {
-        self.admit(Request { port: PortId(0), queue: QueueId(0), ingress, len })
+        self.charge(ingress, len)?;
+        Ok(Charge::new(len, u32::from(ingress) << EGRESS_BITS))
+    }
+
+    /// Charges the bytes. The result fits a register, unlike a receipt. No egress buffer asks for
+    /// port and queue.
+    #[inline(never)]
+    fn charge(&mut self, ingress: u16, len: u32) -> Result<(), DropReason> {
+        let request = Request { port: PortId(0), queue: QueueId(0), ingress, len };
+        self.admit(request).map(|_receipt| ())
     }
 
     /// [`Buffer::release`] as a function of its own.
     #[inline(never)]
     pub(super) fn release_alone(&mut self, charge: Charge) {
         self.release(charge);
+    }
+
+    /// [`Buffer::pass`] as a function of its own.
+    #[inline(never)]
+    pub(super) fn pass_alone(&mut self, ingress: u16, len: u32) -> Result<(), DropReason> {
+        self.pass(Request { port: PortId(0), queue: QueueId(0), ingress, len })
     }
 }
 
@@ -468,6 +483,30 @@ impl<E: Buffer> Buffer for Pfc<E> {
             let turned = account.turn(PauseAction::Resume, ingress, &mut self.changed);
             self.paused -= u32::from(turned);
         }
+    }
+
+    /// A packet within the threshold of a running account leaves all sums as they were.
+    #[inline]
+    fn pass(&mut self, request: Request) -> Result<(), DropReason> {
+        let index = usize::from(request.ingress);
+        let account = self.accounts.get(index).ok_or(DropReason::HeadroomFull)?;
+        if !account.is_lossless {
+            return self.egress.pass(request);
+        }
+        let free = self.pool - self.shared;
+        if account.state == PauseAction::Resume && request.len <= self.buffer - self.held {
+            let shared = (account.held + request.len).saturating_sub(self.reserve);
+            let growth = shared - account.held.saturating_sub(self.reserve);
+            if growth <= free
+                && shared <= self.threshold.limit(account.shift, free)
+                && !self.threshold.pauses(account.shift, shared, free - growth)
+            {
+                return self.egress.pass(request);
+            }
+        }
+        let charge = self.admit(request)?;
+        self.release(charge);
+        Ok(())
     }
 
     #[inline]

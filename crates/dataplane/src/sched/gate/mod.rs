@@ -19,6 +19,9 @@ use crate::{Pkt, Slot};
 #[derive(Clone, Debug)]
 pub struct Gate<S> {
     inner: S,
+    /// Properties of the scheduler, which needs a choice for each answer if its type is not known.
+    is_merged: bool,
+    ranks_packets: bool,
     /// Queues that hold packets.
     waiting: QueueSet,
     paused: QueueSet,
@@ -34,6 +37,8 @@ impl<S: Scheduler> Gate<S> {
             waiting: QueueSet::default(),
             paused: QueueSet::default(),
             heads: (0..inner.queues()).map(|_| 0).collect(),
+            is_merged: inner.is_merged(),
+            ranks_packets: inner.ranks_packets(),
             inner,
         }
     }
@@ -48,7 +53,7 @@ impl<S: Scheduler> Gate<S> {
         if !self.waiting.contains(queue) {
             return;
         }
-        if self.inner.is_ranked(queue) {
+        if self.is_ranked(queue) {
             self.inner.restore(queue);
         } else {
             let len = self.heads[queue.index()];
@@ -67,17 +72,17 @@ impl<S: Scheduler> Scheduler for Gate<S> {
 
     #[inline]
     fn is_merged(&self) -> bool {
-        self.inner.is_merged()
+        self.is_merged
     }
 
     #[inline]
     fn is_ranked(&self, queue: QueueId) -> bool {
-        self.inner.is_ranked(queue)
+        self.ranks_packets && self.inner.is_ranked(queue)
     }
 
     #[inline]
     fn ranks_packets(&self) -> bool {
-        self.inner.ranks_packets()
+        self.ranks_packets
     }
 
     #[inline]
@@ -118,12 +123,9 @@ impl<S: Scheduler> Scheduler for Gate<S> {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
+        let is_ranked = self.is_ranked(queue);
         let head = &mut self.heads[queue.index()];
-        let left = if self.inner.is_ranked(queue) {
-            Some(*head - 1).filter(|&packets| packets > 0)
-        } else {
-            next
-        };
+        let left = if is_ranked { Some(*head - 1).filter(|&packets| packets > 0) } else { next };
         match left {
             Some(left) => *head = left,
             None => self.waiting.remove(queue),
@@ -142,11 +144,11 @@ impl<S: Scheduler> Scheduler for Gate<S> {
 
     #[inline]
     fn can_pass(&self) -> bool {
-        self.inner.can_pass() && self.paused.is_empty()
+        !self.ranks_packets && self.inner.can_pass() && self.paused.is_empty()
     }
 
     fn pause(&mut self, queues: QueueSet, now: Time, mut turn: impl FnMut(&Turn)) {
-        let queues = if self.inner.is_merged() && !queues.is_empty() {
+        let queues = if self.is_merged && !queues.is_empty() {
             // One list of all classes stops with any of them.
             QueueSet::first_queues(self.queues())
         } else {
