@@ -301,14 +301,6 @@ impl Ends {
         }
     }
 
-    /// Whether the source repeats data and nothing new arrives.
-    pub(crate) fn is_livelocked(&self) -> bool {
-        match self {
-            Self::Other(connection) => connection.is_livelocked(),
-            Self::Elsewhere | Self::Prober(_) | Self::Tcp(_) => false,
-        }
-    }
-
     /// Counts of an end so far. Numbers beyond 32 bits wrap: only differences are used.
     pub(crate) fn counts(&self, side: Side) -> Counts {
         match (self, side) {

@@ -352,13 +352,18 @@ impl<C: Calendar> Fabric<C> {
         [start, start + wire.byte_time.span(size)]
     }
 
-    /// Sends a packet from its host.
-    #[inline]
-    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
+    /// Sends a packet from its host. Returns the times of [`sending_times`](Self::sending_times).
+    #[expect(clippy::inline_always, reason = "most callers need none of the times")]
+    #[inline(always)]
+    pub(crate) fn send(&mut self, id: u32, now: Time) -> [Time; 2] {
+        let packet = &mut self.packets[id];
         let [link, next] = two_words(&self.routes, packet.route);
-        let link = LinkId(link);
-        let id = self.packets.insert(Packet { route: packet.route + 2, link, ..packet });
-        self.start(id, packet.pkt.len, [link, LinkId(next)], now);
+        let (link, size) = (LinkId(link), packet.pkt.len);
+        packet.route += 2;
+        packet.link = link;
+        let times = self.sending_times(link, size, now);
+        self.start(id, size, [link, LinkId(next)], now);
+        times
     }
 
     /// Puts a packet of its host on the first link of its route. The packet already records that

@@ -148,6 +148,7 @@ impl Hosts {
     }
 
     /// Handles an end's actions after the arrival of a packet.
+    #[inline]
     pub(super) fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &self.connections[end.slot()];
         if connection.ends.arrived(end.side()) < connection.phase_ends[end.side() as usize] {
@@ -160,22 +161,24 @@ impl Hosts {
     /// Handles the arrival of a packet that is not TCP.
     #[inline(never)]
     fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
-        let packet = fabric.packets.take(arrival.packet);
+        let packet = &fabric.packets[arrival.packet];
         let (end, now) = (packet.end(), arrival.at);
         let connection = &mut self.connections[end.slot()];
         match (&mut connection.ends, &packet.headers) {
-            (Ends::Other(connection), Headers::Transport(header)) => {
-                connection.on_packet(end.side(), header, packet.pkt.ecn, now);
+            (Ends::Other(other), Headers::Transport(header)) => {
+                other.on_packet(end.side(), header, packet.pkt.ecn, now);
+                if other.is_livelocked() {
+                    let found = (now, connection.flow);
+                    self.livelock = Some(self.livelock.map_or(found, |known| known.min(found)));
+                }
             }
             (Ends::Prober(prober), &Headers::Probe(sent)) => {
                 prober.on_packet(end.side(), sent, now);
             }
             _ => {}
         }
-        if connection.ends.is_livelocked() {
-            let found = (now, connection.flow);
-            self.livelock = Some(self.livelock.map_or(found, |known| known.min(found)));
-        }
+        // The first packet of the answer takes the same number.
+        fabric.packets.free(arrival.packet);
         self.go_on(fabric, end, now);
     }
 
@@ -321,65 +324,91 @@ impl Hosts {
     }
 
     /// Sends all packets that an end has to send, and sets its timer.
-    #[inline(never)]
+    #[inline]
     pub(super) fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        let side = end.side();
+        match &self.connections[end.slot()].ends {
+            Ends::Other(_) => self.pump_other(fabric, end, now),
+            Ends::Prober(_) => self.pump_prober(fabric, end, now),
+            Ends::Tcp(_) => self.pump_tcp(fabric, end, now),
+            Ends::Elsewhere => {}
+        }
+    }
+
+    /// Does this for a transport other than TCP.
+    #[inline(never)]
+    fn pump_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
-        loop {
-            let mut packet = Packet {
-                pkt: Pkt { flow: end.peer().flow(), ..Pkt::default() },
+        let (side, rules) = (end.side(), &self.rules);
+        let Ends::Other(other) = &mut connection.ends else {
+            return;
+        };
+        while let Some(polled) = other.poll_packet(side, now) {
+            let protocol::Packet { header, len, ecn, is_retransmission } = polled;
+            let service = connection.service;
+            let (class, ecn) = match &mut connection.tagging {
+                // Feedback uses the first class, which ingress accounting bypasses.
+                _ if len == 0 => (0, ecn),
+                Some(tagging) => tag(tagging, (header.offset(), len), ecn, service, now),
+                None => (service, ecn),
+            };
+            let rank = if rules.ranks && side == Side::Source {
+                connection.flow_end.saturating_sub(other.arrived(side))
+            } else {
+                0
+            };
+            let id = fabric.packets.claim();
+            fabric.packets[id] = Packet {
+                pkt: Pkt {
+                    len: rules.accounting.size(len),
+                    flow: end.peer().flow(),
+                    ecn,
+                    ingress: 0,
+                    rank,
+                },
+                route: end.peer().0 * rules.stride,
+                link: LinkId(0),
+                headers: Headers::Transport(header),
+                spilled: 0,
+                serial: self.tally.sent as u16,
+                class,
+                is_retransmission,
+            };
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            if let Some(times) = send(&mut self.queues, fabric, id, now) {
+                other.on_queued(side, times[1]);
+                if connection.is_measured && side == Side::Source {
+                    self.waits[connection.flow as usize].note(times);
+                }
+            }
+        }
+        if let Some(at) = other.poll_timeout(side) {
+            self.set_timer(end, at, now);
+        }
+        self.look_at_queues();
+    }
+
+    /// Does this for a series of probes.
+    #[inline(never)]
+    fn pump_prober<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let side = end.side();
+        let Ends::Prober(prober) = &mut connection.ends else {
+            return;
+        };
+        while let Some(sent) = prober.poll(side, now) {
+            let packet = Packet {
+                pkt: Pkt { flow: end.peer().flow(), len: u32::from(prober.size), ..Pkt::default() },
                 route: end.peer().0 * self.rules.stride,
+                headers: Headers::Probe(sent),
                 serial: self.tally.sent as u16,
                 class: connection.service,
                 ..Packet::default()
             };
-            let next = match &mut connection.ends {
-                Ends::Other(other) => {
-                    if self.rules.ranks && side == Side::Source {
-                        packet.pkt.rank = connection.flow_end.saturating_sub(other.arrived(side));
-                    }
-                    other.poll_packet(side, now)
-                }
-                Ends::Prober(prober) => {
-                    let Some(sent) = prober.poll(side, now) else {
-                        break;
-                    };
-                    packet.pkt.len = u32::from(prober.size);
-                    packet.headers = Headers::Probe(sent);
-                    connection.in_flight += 1;
-                    self.tally.sent += 1;
-                    send(&mut self.queues, fabric, packet, now);
-                    continue;
-                }
-                Ends::Tcp(_) => return self.pump_tcp(fabric, end, now),
-                Ends::Elsewhere => break,
-            };
-            let Some(protocol::Packet { header, len, ecn, is_retransmission }) = next else {
-                break;
-            };
-            packet.pkt.len = self.rules.accounting.size(len);
-            packet.pkt.ecn = ecn;
-            packet.headers = Headers::Transport(header);
-            packet.is_retransmission = is_retransmission;
-            if len == 0 {
-                // Feedback uses the first class, which ingress accounting bypasses.
-                packet.class = 0;
-            } else if let Some(tagging) = &mut connection.tagging {
-                let place = (header.offset(), len);
-                (packet.class, packet.pkt.ecn) = tag(tagging, place, ecn, packet.class, now);
-            }
             connection.in_flight += 1;
             self.tally.sent += 1;
-            let left = send(&mut self.queues, fabric, packet, now);
-            if let (Some([_, first, _]), Ends::Other(other)) = (left, &mut connection.ends) {
-                other.on_queued(side, first);
-            }
-            if connection.is_measured
-                && side == Side::Source
-                && let Some(times) = left
-            {
-                self.waits[connection.flow as usize].note(times);
-            }
+            let id = fabric.packets.insert(packet);
+            send(&mut self.queues, fabric, id, now);
         }
         if let Some(at) = connection.ends.deadline(side) {
             self.set_timer(end, at, now);
@@ -448,7 +477,8 @@ impl Hosts {
             };
             connection.in_flight += 1;
             self.tally.sent += 1;
-            let left = send(&mut self.queues, fabric, packet, now);
+            let id = fabric.packets.insert(packet);
+            let left = send(&mut self.queues, fabric, id, now);
             if connection.is_measured
                 && side == Side::Source
                 && let Some(times) = left
@@ -477,19 +507,19 @@ impl Hosts {
 
 /// Sends a packet from its host, or queues it there. Returns when it came and when its first and
 /// last bits leave, if known. Ports of hosts do not tell.
-#[inline]
+#[expect(clippy::inline_always, reason = "most callers need few of the times")]
+#[inline(always)]
 fn send<C: Calendar>(
     queues: &mut Option<Box<HostQueues>>,
     fabric: &mut Fabric<C>,
-    packet: Packet,
+    id: u32,
     now: Time,
 ) -> Option<[Time; 3]> {
     if let Some(queues) = queues {
+        let packet = fabric.packets.take(id);
         return queues.send(fabric, packet, now).map(|left| left.times);
     }
-    let link = fabric.first_link(&packet);
-    let [first, last] = fabric.sending_times(link, packet.pkt.len, now);
-    fabric.send(packet, now);
+    let [first, last] = fabric.send(id, now);
     Some([now, first, last])
 }
 

@@ -7,6 +7,7 @@ mod open;
 mod outcome;
 mod queue;
 mod reception;
+mod timers;
 
 pub(crate) use numbers::Numbers;
 pub(crate) use open::{Opened, host_delay, path_hash};
@@ -14,6 +15,7 @@ pub(crate) use outcome::{diagnosis, livelock_diagnosis};
 pub(crate) use queue::HostQueueView;
 use queue::{HostQueues, Left};
 use reception::Reception;
+use timers::{Timers, Wake};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -51,7 +53,7 @@ pub(crate) struct Hosts {
     pub(crate) given_up: Vec<(u32, Time)>,
     /// Connections by source and destination, if they are reused.
     pairs: BTreeMap<(HostId, HostId), Pair>,
-    timers: BinaryHeap<Reverse<Timer>>,
+    timers: Timers,
     /// Time of the next flow start or timer.
     next_at: Time,
     pub(crate) flows: Arc<[Flow]>,
@@ -125,47 +127,6 @@ pub(crate) struct Pair {
 pub(crate) struct Home {
     pub(crate) partition: Arc<Partition>,
     pub(crate) part: u16,
-}
-
-/// Target of a timer: an end × 2, plus 1 for the application at the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Wake(u64);
-
-impl Wake {
-    const fn transport(end: EndId) -> Self {
-        Self((end.0 as u64) << 1)
-    }
-
-    const fn application(end: EndId) -> Self {
-        Self((end.0 as u64) << 1 | 1)
-    }
-
-    const fn end(self) -> EndId {
-        EndId((self.0 >> 1) as u32)
-    }
-
-    const fn is_application(self) -> bool {
-        self.0 & 1 == 1
-    }
-}
-
-/// A wake with its time, in one number: the order of times, then of targets, in one comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Timer(u128);
-
-impl Timer {
-    const fn new(at: Time, wake: Wake) -> Self {
-        Self((at.as_ps() as u128) << 64 | wake.0 as u128)
-    }
-
-    const fn at(self) -> Time {
-        Time::from_ps((self.0 >> 64) as u64)
-    }
-
-    const fn wake(self) -> Wake {
-        // The lower half.
-        Wake(self.0 as u64)
-    }
 }
 
 /// Settings that hosts need.
@@ -285,7 +246,7 @@ impl Hosts {
             over: Vec::new(),
             given_up: Vec::new(),
             pairs: BTreeMap::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::new(width),
             next_at: Time::MAX,
             results: vec![FlowResult::PENDING; setup.flows.len()],
             flows,
@@ -379,8 +340,7 @@ impl Hosts {
 
     fn look_ahead(&mut self) {
         let start = self.flows.get(self.started).map_or(Time::MAX, |flow| flow.start);
-        let timer = self.timers.peek().map_or(Time::MAX, |Reverse(timer)| timer.at());
-        self.next_at = start.min(timer);
+        self.next_at = start.min(self.timers.next_at());
         if let Some(reception) = &self.reception {
             self.next_at = self.next_at.min(reception.next_at());
         }
@@ -414,7 +374,7 @@ impl Hosts {
             }
         } else if self.flows.get(self.started).is_some_and(|flow| flow.start <= now) {
             self.start(fabric);
-        } else if let Some(wake) = self.next_timer(now) {
+        } else if let Some(wake) = self.timers.next(now) {
             if wake.is_application() {
                 self.write_more(fabric, wake.end(), now);
             } else {
@@ -442,15 +402,9 @@ impl Hosts {
         }
     }
 
-    /// Takes the next timer, if it has expired.
-    fn next_timer(&mut self, now: Time) -> Option<Wake> {
-        self.timers.peek().filter(|Reverse(timer)| timer.at() <= now)?;
-        self.timers.pop().map(|Reverse(timer)| timer.wake())
-    }
-
     #[inline(never)]
     fn arm(&mut self, at: Time, wake: Wake) {
-        self.timers.push(Reverse(Timer::new(at, wake)));
+        self.timers.add(at, wake);
         self.next_at = self.next_at.min(at);
     }
 

@@ -261,7 +261,8 @@ impl HostQueues {
         self.make_room(flow as usize + 1);
         let slot = self.waiting.insert(Waiting { packet, came_at: now, next: NONE });
         if !self.is_fair {
-            fabric.send(packet, now);
+            let id = fabric.packets.insert(packet);
+            fabric.send(id, now);
         }
         let queue = &mut self.flows[flow as usize];
         queue.card = number;
@@ -387,7 +388,8 @@ impl HostQueues {
         let flow = if self.is_fair { from.0 } else { number };
         card.on_wire = (packet.payload() > 0).then_some((flow, packet.pkt.len));
         if self.is_fair {
-            fabric.send(packet, now);
+            let id = fabric.packets.insert(packet);
+            fabric.send(id, now);
         }
         Left { from, times: [came_at, now, card.free_at] }
     }

@@ -74,7 +74,8 @@ impl Transport for Dcqcn {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "its packet is taken apart where it is used")]
+    #[inline(always)]
     fn poll_packet(&mut self, side: Side, now: Time) -> Option<protocol::Packet<Header>> {
         let packet = match side {
             Side::Source => self.sender.poll_packet(now),

@@ -153,6 +153,7 @@ impl Limiter {
     }
 
     /// A packet of `bytes` on the wire left.
+    #[inline]
     pub fn on_sent(&mut self, bytes: u32, now: Time) {
         self.settle(now);
         let Some(limit) = self.byte_counter.filter(|_| self.increase_at.is_some()) else {

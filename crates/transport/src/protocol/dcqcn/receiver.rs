@@ -50,6 +50,7 @@ impl Receiver {
     }
 
     /// A packet arrived. Anything but data is ignored, as is data without bytes.
+    #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time) {
         if packet.kind != Kind::Data || packet.len == 0 {
             return;
@@ -73,6 +74,7 @@ impl Receiver {
 
     /// Call when the time last returned by [`poll_timeout`](Self::poll_timeout) has come. Calling
     /// early is harmless.
+    #[inline]
     pub fn on_timeout(&mut self, now: Time) {
         let Some(end) = self.poll_timeout().filter(|&end| end <= now) else {
             return;
@@ -88,6 +90,7 @@ impl Receiver {
     /// The next packet for the sender. Call until it returns `None`, after each other call.
     ///
     /// If several packets arrived since, one answer covers all of them.
+    #[inline]
     pub fn poll_packet(&mut self) -> Option<Packet> {
         if self.cnp {
             self.cnp = false;
@@ -101,6 +104,7 @@ impl Receiver {
 
     /// When a CNP is due that waits for the end of its interval.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let since = self.since.filter(|_| self.marked)?;
         Some(since + self.cnp_interval)

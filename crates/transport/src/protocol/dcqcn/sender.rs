@@ -41,6 +41,8 @@ pub struct Sender {
     is_livelocked: bool,
     payload: u32,
     overhead: u32,
+    /// Time of a full packet at the rate of the last one.
+    full_packet: (Rate, Span),
     stats: Stats,
 }
 
@@ -61,6 +63,7 @@ impl Sender {
             is_livelocked: false,
             payload: config.payload,
             overhead: config.overhead,
+            full_packet: (line, line.time_for(config.payload + config.overhead)),
             stats: Stats::default(),
         })
     }
@@ -72,6 +75,7 @@ impl Sender {
 
     /// A packet came back from the receiver. Data packets, and acknowledgements of data that was
     /// never sent, are ignored.
+    #[inline]
     pub fn on_packet(&mut self, packet: &Packet, now: Time) {
         match packet.kind {
             Kind::Ack | Kind::Nack if packet.offset <= self.highest => {
@@ -104,6 +108,7 @@ impl Sender {
 
     /// Call when the time last returned by [`poll_timeout`](Self::poll_timeout) has come. Calling
     /// early is harmless.
+    #[inline]
     pub fn on_timeout(&mut self, now: Time) {
         if self.retransmit_at.is_some_and(|at| at <= now) {
             self.retransmit_at = None;
@@ -113,6 +118,8 @@ impl Sender {
     }
 
     /// The packet to send now, if the rate allows one.
+    #[expect(clippy::inline_always, reason = "its packet is taken apart where it is used")]
+    #[inline(always)]
     pub fn poll_packet(&mut self, now: Time) -> Option<Packet> {
         let left = self.written - self.next;
         if left == 0 || now < self.send_at {
@@ -139,14 +146,30 @@ impl Sender {
         let wire = len + self.overhead;
         // HPCC3 spaces packets by the rate at which the earlier one left; time lost to others on
         // the link is not made up for.
-        self.send_at = now + self.limiter.rate(now).time_for(wire);
+        self.send_at = now + self.time_for(wire, now);
         self.limiter.on_sent(wire, now);
         Some(packet)
+    }
+
+    /// Time of a packet at the present rate. The rate changes less often than packets leave.
+    #[inline]
+    fn time_for(&mut self, wire: u32, now: Time) -> Span {
+        let rate = self.limiter.rate(now);
+        let (of_last, time) = self.full_packet;
+        if wire != self.payload + self.overhead {
+            rate.time_for(wire)
+        } else if rate == of_last {
+            time
+        } else {
+            self.full_packet = (rate, rate.time_for(wire));
+            self.full_packet.1
+        }
     }
 
     /// The last packet leaves its host at `leaves`. Data that was sent before waits if that is
     /// further away than the timeout: a copy behind the first one in the host's queue repairs
     /// nothing, and going back again and again would fill the queue with copies.
+    #[inline]
     pub fn on_queued(&mut self, leaves: Time) {
         if self.next < self.highest {
             let until =
@@ -164,6 +187,7 @@ impl Sender {
     /// When to call [`poll_packet`](Self::poll_packet) or [`on_timeout`](Self::on_timeout) next: a
     /// time that has passed means at once. It may change after any other call.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         let send = (self.next < self.written).then_some(self.send_at);
         match (send, self.retransmit_at) {
