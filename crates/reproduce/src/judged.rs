@@ -15,7 +15,6 @@ use super::measurements::{Measurements, NOT_RUN_YET};
 use super::quote;
 use super::varied::Varied;
 use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
-use tidegate_study::files::Embedded;
 
 /// A figure with verdicts on its claims.
 #[derive(Clone, Debug, Serialize)]
@@ -88,15 +87,16 @@ impl Judged {
 
     /// All built-in figures in order, with their measurements kept in a folder.
     pub fn kept(folder: &Path) -> io::Result<Vec<Self>> {
-        let one = |file: &'static Embedded| {
-            let entry = Entry::embedded(file.id, Version::Full, &[]);
-            let entry = entry.and_then(Result::ok);
-            let entry = entry.expect("figures of the program are valid");
-            let measured = Measurements::read(folder, file.id)?;
-            let measured = measured.unwrap_or_else(|| Measurements::none(&entry));
-            Ok(Self::new(&entry, &measured))
-        };
-        library::files().into_iter().map(one).collect()
+        library::files().into_iter().map(|file| Self::kept_one(folder, file.id)).collect()
+    }
+
+    /// A built-in figure with its measurements kept in a folder.
+    pub fn kept_one(folder: &Path, id: &str) -> io::Result<Self> {
+        let entry = Entry::embedded(id, Version::Full, &[]).and_then(Result::ok);
+        let entry = entry.expect("figures of the program are valid");
+        let measured = Measurements::read(folder, id)?;
+        let measured = measured.unwrap_or_else(|| Measurements::none(&entry));
+        Ok(Self::new(&entry, &measured))
     }
 
     /// Version that was run, with the number of finished runs if some are missing.

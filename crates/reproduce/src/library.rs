@@ -45,7 +45,8 @@ pub fn file(id: &str) -> Option<&'static Embedded> {
     FILES.iter().find(named)
 }
 
-/// Hash of the settings in a file and its includes, without titles, comments and claims. Results
+/// Hash of the settings in a file and its includes, without titles, comments, claims and the number
+/// of repetitions. Results
 /// with another hash have different settings.
 pub fn settings(file: &Embedded) -> String {
     let mut hash = FNV_START;
@@ -58,7 +59,8 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 fn add_settings(file: &Embedded, hash: &mut u64) {
     let mut table: toml::Table = file.text.parse().expect("files of the program are valid");
-    for words in ["figure", "title"] {
+    // More repetitions are more numbers of the same settings.
+    for words in ["figure", "title", "runs"] {
         table.remove(words);
     }
     // The hash predates this key: its default was the only behaviour.

@@ -136,7 +136,7 @@ impl Measurements {
         // The figure's own runs at the points of a trial are the same runs.
         let of_trials = self.trials.iter().flat_map(|trial| &trial.before);
         let summaries: Vec<Summary> = self.claims.iter().chain(of_trials).cloned().collect();
-        answer_from(found, entry, claim, &summaries)
+        answer_from(found, entry, &entry.scenario.labels(), claim, &summaries)
     }
 
     /// Measurements for a trial, if its overrides have not changed.
@@ -157,9 +157,11 @@ impl Measurements {
         let same = self.numbers.at(|label| trial.runs(figure, label));
         let before = measured::found(claim, &figure.claims, &same);
         let after = measured::found(claim, &figure.claims, &measured.numbers);
+        let labels = entry.scenario.labels().into_iter();
+        let labels: Vec<&str> = labels.filter(|label| trial.runs(figure, label)).collect();
         (
-            answer_from(before, entry, claim, &measured.before),
-            answer_from(after, entry, claim, &measured.after),
+            answer_from(before, entry, &labels, claim, &measured.before),
+            answer_from(after, entry, &labels, claim, &measured.after),
         )
     }
 
@@ -209,11 +211,16 @@ impl Measurements {
     }
 }
 
-/// The answer from the numbers of runs, or else from means.
-fn answer_from(found: Found, entry: &Entry, claim: &Claim, summaries: &[Summary]) -> Answer {
-    let labels = entry.scenario.labels();
+/// The answer from the numbers of runs, or else from means, at the points with some labels.
+fn answer_from(
+    found: Found,
+    entry: &Entry,
+    labels: &[&str],
+    claim: &Claim,
+    summaries: &[Summary],
+) -> Answer {
     let is_empty = found.points.is_empty() && found.numberless + found.unfinished == 0;
-    let old = || summaries::found(claim, &entry.figure.claims, &labels, summaries);
+    let old = || summaries::found(claim, &entry.figure.claims, labels, summaries);
     let found = if is_empty { old().unwrap_or(found) } else { found };
     let fits = labels.iter().filter(|label| pattern::fits(&claim.of, label)).count();
     Answer::of(found, fits, Looks::new(entry.scenario.runs() as usize))

@@ -34,8 +34,8 @@ struct Mean {
     measured: Measured,
 }
 
-/// Mean over the repetitions. The interval of a single run came from its blocks of flows, and counts
-/// no longer.
+/// Mean over the repetitions. The interval of a single run came from its blocks of flows, and
+/// counts no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
@@ -92,7 +92,8 @@ pub(super) fn found(
     let numberless = numberless.map_or(0, |summary| summary.numberless);
     let found = |points: Vec<Point>| Found { points, numberless, unfinished: 0 };
     if let Published::Curve { points } = &claim.paper {
-        let points = points.iter().map(|(text, _)| {
+        let is_there = |(text, _): &&(String, _)| labels.contains(&claim.with(text).of.as_str());
+        let points = points.iter().filter(is_there).map(|(text, _)| {
             let at = claim.with(text);
             Some(Point { label: text.clone(), estimate: point(&at, &at.of)? })
         });

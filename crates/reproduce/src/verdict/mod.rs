@@ -398,7 +398,11 @@ fn judge_best(claim: &Claim, region: &Region, answer: &Answer) -> Option<Judgeme
         let captured = pattern::captured(&claim.of, &point.label);
         captured.is_some_and(|captured| captured.first() == Some(&text.as_str()))
     };
-    let (shown, direction) = (points.iter().find(is_there)?, region.of_direction()?);
+    let Some(shown) = points.iter().find(is_there) else {
+        // A version or a trial may leave it out; otherwise its numbers are missing.
+        return (points.len() == among).then_some(judgement);
+    };
+    let direction = region.of_direction()?;
     let there = judge_points(claim, &direction, answer, std::slice::from_ref(shown))?;
     // A reversed sign has no direction that could be the same.
     if there.verdict <= judgement.verdict {
