@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Counters of a port. src/counters.rs reads the same. Packets are the kernel's: one may be many segments. */
+/*
+ * Counters of a port. src/counters.rs reads the same. Packets are the kernel's: one may be many
+ * segments.
+ */
 #ifndef TIDEGATE_COUNTERS_H
 #define TIDEGATE_COUNTERS_H
 
@@ -41,8 +44,8 @@ struct tg_counters {
 struct tg_counters counters SEC(".bss.counters");
 
 /*
- * Sojourn times in nanoseconds: exact below 128, and within 1/128 above. A queue's times are one value,
- * so that a port has memory for its own queues alone.
+ * Sojourn times in nanoseconds: exact below 128, and within 1/128 above. A queue's times are one
+ * value, so that a port has memory for its own queues alone.
  */
 #define TG_FINE_BITS 7
 #define TG_FINE (1u << TG_FINE_BITS)

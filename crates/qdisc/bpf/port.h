@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * A port: the queues of packets, the buffer, the wire's pace and the classes. crates/dataplane/src/port
- * in the kernel.
+ * A port: the queues of packets, the buffer, the wire's pace and the classes.
+ * crates/dataplane/src/port in the kernel.
  *
- * The kernel holds the lock of the qdisc in every call, so that only the pool, which ports share, needs
- * atomic operations. The lock of a list is never contended; the verifier asks for it.
+ * The kernel holds the lock of the qdisc in every call, so that only the pool, which ports share,
+ * needs atomic operations. The lock of a list is never contended; the verifier asks for it.
  */
 #ifndef TIDEGATE_PORT_H
 #define TIDEGATE_PORT_H

@@ -2,10 +2,11 @@
 /*
  * A qdisc of the kernel (Linux 6.16 and later, CONFIG_NET_SCH_BPF), and the program that sets CE.
  *
- * A BPF qdisc may not write to packets. It is therefore the root of an ifb device to which the port's
- * packets are redirected, and leaves its decision in the packet's time stamp, which the kernel does not use
- * there. The ifb device hands the packet back to the port, where a filter at egress sets CE. The kernel skips
- * the actions of filters then, among them the redirection, but not BPF filters.
+ * A BPF qdisc may not write to packets. It is therefore the root of an ifb device to which the
+ * port's packets are redirected, and leaves its decision in the packet's time stamp, which the
+ * kernel does not use there. The ifb device hands the packet back to the port, where a filter at
+ * egress sets CE. The kernel skips the actions of filters then, among them the redirection, but not
+ * BPF filters.
  */
 #include "port.h"
 
@@ -24,7 +25,9 @@ static __always_inline u64 identity(struct Qdisc *sch)
 	return (u64)sch->dev_queue->dev->ifindex << 32 | sch->handle;
 }
 
-/* A port that has run for months begins again when it is empty: its clock counts 2^64 picoseconds. */
+/*
+ * A port that has run for months begins again when it is empty: its clock counts 2^64 picoseconds.
+ */
 static __noinline void begin(void)
 {
 	u32 queue;

@@ -75,8 +75,8 @@ const UNKNOWN: [&str; 6] = [
     "Operation not supported",
 ];
 
-/// Loads the driver of such devices, if it is a module: the kernel would load it with devices of its
-/// own.
+/// Loads the driver of such devices, if it is a module: the kernel would load it with devices of
+/// its own.
 pub fn load_driver() {
     if !Path::new("/sys/module/ifb").exists() {
         // A driver that is neither loaded nor a module is missing or built in; the next step tells.

@@ -1,5 +1,5 @@
-//! Records of loaded ports: a map in the BPF file system for each, pinned before the first change and
-//! removed after the last, so that `unload` finds everything after a load that was killed.
+//! Records of loaded ports: a map in the BPF file system for each, pinned before the first change
+//! and removed after the last, so that `unload` finds everything after a load that was killed.
 
 use std::collections::BTreeMap;
 use std::fs;

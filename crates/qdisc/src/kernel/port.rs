@@ -145,8 +145,8 @@ pub fn counters(folder: &Path) -> Result<Counters, Error> {
         .ok_or_else(|| Error::system(action())("they are of another build"))
 }
 
-/// Removes the pins of a folder in the reverse order. The qdisc can no longer be chosen; one that is
-/// in use works until its device is gone.
+/// Removes the pins of a folder in the reverse order. The qdisc can no longer be chosen; one that
+/// is in use works until its device is gone.
 pub fn unpin(folder: &Path) -> Result<(), Error> {
     for pin in [QDISC, MARK, POOL, SOJOURN, COUNTERS] {
         let path = folder.join(pin);

@@ -21,7 +21,8 @@ fn dequeued() -> Vec<u64> {
     counters.queues.iter().map(|queue| queue.dequeued.bytes).collect()
 }
 
-/// Sends two flows at once. Returns the bytes that have left each queue when the first flow is over.
+/// Sends two flows at once. Returns the bytes that have left each queue when the first flow is
+/// over.
 fn compete(bed: &Bed, services: [u32; 2]) -> Vec<u64> {
     thread::scope(|scope| {
         let first = scope.spawn(|| {
