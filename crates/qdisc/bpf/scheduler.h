@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * The schedulers of crates/dataplane/src/sched that a port can have, as one: the first queues are
- * served strictly, the lowest number first, and the others by deficit weighted round robin. FIFO is
- * a round of one queue.
+ * served strictly, the lowest number first, and the others by deficit weighted round robin. A
+ * single queue has no turns.
  */
 #ifndef TIDEGATE_SCHEDULER_H
 #define TIDEGATE_SCHEDULER_H
@@ -39,14 +39,17 @@ static __always_inline void sched_on_active(u32 queue, u32 len)
 {
 	queue &= TG_LAST;
 	heads[queue] = len;
-	if (queue < setup.strict)
+	if (queue < setup.strict || setup.queues == 1)
 		return;
 	deficits[queue] = (u32)setup.quanta[queue];
 	ring_push(queue);
 }
 
-/* Grants the quanta of all rounds but the last before a queue can send. */
-static __noinline void sched_skip_rounds(void)
+/*
+ * Grants the quanta of all rounds but the last before a queue can send. This and the next are
+ * global functions, which the kernel verifies alone, not again for every state of a caller.
+ */
+__noinline int sched_skip_rounds(void)
 {
 	u32 place, queue, missing, rounds, fewest = 0xffffffff;
 	u64 sum;
@@ -61,7 +64,7 @@ static __noinline void sched_skip_rounds(void)
 			fewest = rounds;
 	}
 	if (fewest < 2)
-		return;
+		return 0;
 	for (place = 0; place < TG_QUEUES; place++) {
 		if (place >= ring.active)
 			break;
@@ -69,14 +72,17 @@ static __noinline void sched_skip_rounds(void)
 		sum = deficits[queue] + setup.quanta[queue] * (fewest - 1);
 		deficits[queue] = sum >> 32 ? 0xffffffff : (u32)sum;
 	}
+	return 0;
 }
 
 /* The queue to serve, which is at the front of the round if it is in it. A packet must wait. */
-static __noinline u32 sched_pick(void)
+__noinline u32 sched_pick(void)
 {
 	u32 queue, passed = 0, step;
 	u64 sum;
 
+	if (setup.queues == 1)
+		return 0;
 	for (queue = 0; queue < TG_QUEUES; queue++)
 		if (queue < setup.strict && heads[queue])
 			return queue;
@@ -100,7 +106,7 @@ static __always_inline void sched_on_departed(u32 queue, u32 next)
 {
 	queue &= TG_LAST;
 	heads[queue] = next;
-	if (!next && queue >= setup.strict)
+	if (!next && queue >= setup.strict && setup.queues > 1)
 		ring_pop();
 }
 

@@ -51,6 +51,10 @@ impl Step {
     pub fn run(&self) -> Result<(), Error> {
         let (feature, option) = self.needs;
         match call(self.program, &self.words) {
+            Err(Error::System { why, .. }) if why.contains(UNKNOWN_ACTION) => {
+                let (feature, option) = ("mirred actions", "CONFIG_NET_ACT_MIRRED");
+                Err(Error::NoFeature { feature, option })
+            }
             Err(Error::System { why, .. }) if UNKNOWN.iter().any(|text| why.contains(text)) => {
                 Err(Error::NoFeature { feature, option })
             }
@@ -66,14 +70,14 @@ impl Display for Step {
 }
 
 /// Messages of `ip` and `tc` if the kernel lacks a part.
-const UNKNOWN: [&str; 6] = [
+const UNKNOWN: [&str; 5] = [
     "Unknown device type",
     "qdisc kind is unknown",
     "Specified qdisc not found",
     "classifier not found",
-    "Failed to load TC action module",
     "Operation not supported",
 ];
+const UNKNOWN_ACTION: &str = "Failed to load TC action module";
 
 /// Loads the driver of such devices, if it is a module: the kernel would load it with devices of
 /// its own.
@@ -119,9 +123,7 @@ pub fn add_redirect(device: &str, to: &str) -> Step {
         "filter add dev {device} egress protocol all pref {REDIRECT} handle 1 matchall \
          action mirred egress redirect dev {to}"
     );
-    let needs =
-        ("matchall filters and mirred actions", "CONFIG_NET_CLS_MATCHALL, CONFIG_NET_ACT_MIRRED");
-    Step::new("tc", &words, needs)
+    Step::new("tc", &words, ("matchall filters", "CONFIG_NET_CLS_MATCHALL"))
 }
 
 impl Device {

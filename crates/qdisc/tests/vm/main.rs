@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing helper fails the test")]
 #![expect(clippy::print_stdout, reason = "the machine's console is this program's output")]
 
+mod bad_input;
 mod bed;
 mod initramfs;
 mod life;
@@ -21,7 +22,16 @@ use std::process::ExitCode;
 use tidegate_harness::{suite, tests};
 
 const TESTS: &[suite::Test] = tests![
+    bad_input::a_bad_device_or_setting_is_one_sentence_and_nothing_changes,
+    bad_input::a_device_that_does_not_report_its_rate_needs_one,
+    bad_input::a_kernel_that_lacks_a_feature_is_named_with_its_option,
+    bad_input::a_second_load_is_refused_and_the_first_stays,
+    bad_input::an_unprivileged_user_is_refused,
+    life::a_dry_run_changes_nothing,
+    life::a_load_that_is_killed_leaves_nothing_or_is_cleaned_up,
+    life::a_qdisc_and_filters_of_others_are_named_and_kept,
     life::after_unload_nothing_is_left,
+    life::unload_under_load_loses_no_packet,
     marks::every_mark_that_is_decided_is_set_and_received,
     scheduling::a_pool_that_another_port_has_filled_marks,
     scheduling::a_scheduler_serves_classes_by_dscp_and_by_priority,
