@@ -329,6 +329,7 @@ pub(super) mod tests {
             written_in: ("", 1.0),
             verdict: Verdict::Reproduced,
             runs_to_decide: None,
+            open: Vec::new(),
             unfinished: 0,
             numberless: 0,
             note: None,

@@ -3,6 +3,7 @@
 pub mod arithmetic;
 pub mod chart;
 pub mod claim;
+pub mod decide;
 pub mod entry;
 pub mod estimate;
 pub mod figure;

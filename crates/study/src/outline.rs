@@ -340,7 +340,7 @@ fn whole(number: f64) -> String {
 }
 
 /// Formats seconds.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     match seconds {
         long if long >= 7_200.0 => format!("{:.1} h", long / 3_600.0),
         long if long >= 120.0 => format!("{:.0} min", long / 60.0),

@@ -86,6 +86,9 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Number of repetitions that would decide an inconclusive claim; `None` if too many.
     pub runs_to_decide: Option<usize>,
+    /// Labels of the points that leave it undecided; of a curve, the texts of the first `*`.
+    #[serde(skip)]
+    pub open: Vec<String>,
     /// Number of runs of its points without results.
     pub unfinished: usize,
     /// Number of finished runs without such a number.
@@ -205,6 +208,7 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
         written_in: (claim.paper.number()).map_or(("", 1.0), Number::written_in),
         verdict: Verdict::NotRun,
         runs_to_decide: None,
+        open: Vec::new(),
         unfinished,
         numberless,
         note: None,
@@ -244,6 +248,7 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
     let few = single.then(|| "a single repetition".to_owned());
     let notes: Vec<String> = gaps(answer).chain(few).chain(claim.note.clone()).collect();
     Finding {
+        open: judgement.open,
         measured: Some(judgement.measured),
         at: judgement.at,
         curve: judgement.curve,
@@ -295,6 +300,7 @@ struct Judgement {
     at: Option<String>,
     curve: Option<Fit>,
     runs_to_decide: Option<usize>,
+    open: Vec<String>,
 }
 
 /// Estimate of a point with its interval, jointly with that of `among` points.
@@ -340,10 +346,10 @@ fn judge_points(
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
     let verdict = key(worst).0;
-    let open = points.iter().filter(|point| standing(point) == Standing::Open);
+    let open = || points.iter().filter(|point| standing(point) == Standing::Open);
     // One excluded point decides; otherwise all points have to be confirmed.
     let (outside, inside): (Vec<&Point>, Vec<&Point>) =
-        open.partition(|point| !region.contains(point.estimate.value));
+        open().partition(|point| !region.contains(point.estimate.value));
     let needed = |points: &[&Point]| {
         let runs = points.iter().map(|point| region.runs_to_decide(&point.estimate, looks));
         runs.collect::<Vec<Option<usize>>>()
@@ -364,6 +370,7 @@ fn judge_points(
             Verdict::Inconclusive => needed,
             _ => None,
         },
+        open: open().map(|point| point.label.clone()).collect(),
     })
 }
 
@@ -390,6 +397,8 @@ fn judge_best(claim: &Claim, region: &Region, answer: &Answer) -> Option<Judgeme
             Standing::Open => region.runs_to_decide(&best.estimate, looks),
             _ => None,
         },
+        // The interval covers the best of all.
+        open: points.iter().map(|point| point.label.clone()).collect(),
     };
     let Some(text) = &claim.also_at else {
         return Some(judgement);
@@ -475,6 +484,11 @@ fn judge_curve(
             Verdict::Inconclusive => needed.filter(|&runs| runs > 0),
             _ => None,
         },
+        open: fitted
+            .iter()
+            .filter(|(fit, _)| fit.verdict == Verdict::Inconclusive)
+            .map(|(fit, _)| fit.at.clone())
+            .collect(),
         curve: Some(Fit {
             inside,
             rank_correlation,

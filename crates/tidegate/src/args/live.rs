@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tidegate_units::Span;
 
-use super::Common;
+use super::{Common, time};
 
 #[derive(Debug, Args)]
 pub(crate) struct Live {
@@ -45,7 +45,7 @@ pub(crate) struct LiveRun {
     /// Switch configuration file, see docs/live.md
     pub(crate) file: PathBuf,
     /// Stop after this time, such as 10s
-    #[arg(long = "for", value_name = "TIME", value_parser = span)]
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
     pub(crate) limit: Option<Span>,
     /// Address that serves the counters over HTTP, as /counters and /metrics
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
@@ -80,7 +80,7 @@ pub(crate) struct Top {
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     pub(crate) at: SocketAddr,
     /// Refresh interval
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = span)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time)]
     pub(crate) every: Span,
     /// Stop after this many refreshes
     #[arg(long, value_name = "COUNT")]
@@ -94,22 +94,15 @@ pub(crate) struct Top {
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     /// Duration of each of the six measurements
-    #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = span)]
+    #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = time)]
     pub(crate) span: Span,
     /// Only measure rate shaping, second by second, for this time
-    #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "span")]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "span")]
     pub(crate) steady: Option<Span>,
     /// Only run a soak test for this time: link flaps, threshold and MTU changes, broadcast storms
     /// and HTTP clients; prints a line per minute
-    #[arg(long, value_name = "TIME", value_parser = span, conflicts_with_all = ["span", "steady"])]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["span", "steady"])]
     pub(crate) soak: Option<Span>,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-fn span(text: &str) -> Result<Span, String> {
-    match text.parse() {
-        Ok(Span::ZERO) => Err("allowed: a time above 0, such as 10s".into()),
-        other => other.map_err(|error: tidegate_units::ParseError| error.to_string()),
-    }
 }

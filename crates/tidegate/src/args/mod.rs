@@ -19,7 +19,7 @@ use clap_complete::Shell;
 use tidegate_report::figures::Titles;
 use tidegate_study::Shard;
 use tidegate_study::text::nearest;
-use tidegate_units::Bytes;
+use tidegate_units::{Bytes, Span};
 
 use crate::catalogue::Kind;
 
@@ -271,6 +271,13 @@ pub(crate) struct Reproduce {
     /// Override a key of each scenario, to see which claims depend on it
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Add seeds to undecided claims, the cheapest first, until they are decided or the budget is
+    /// spent
+    #[arg(long, conflicts_with_all = ["from", "shard", "engine"])]
+    pub(crate) decide: bool,
+    /// Estimated time on one core that --decide may take
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "2h", requires = "decide")]
+    pub(crate) budget: Span,
     /// Concurrent runs [default: one per core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -449,6 +456,14 @@ fn with_command(mut error: clap::Error, words: &[OsString]) -> clap::Error {
 }
 
 /// A count above zero.
+/// A time above zero.
+fn time(text: &str) -> Result<Span, String> {
+    match text.parse() {
+        Ok(Span::ZERO) => Err("allowed: a time above 0, such as 10s".into()),
+        other => other.map_err(|error: tidegate_units::ParseError| error.to_string()),
+    }
+}
+
 fn count<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "it is too large".to_owned(),

@@ -58,11 +58,39 @@ impl FinishedFigures {
         let judged = Judged::new(entry, &measured);
         self.measured.push(measured);
         self.shown.push(judged.shown(entry, records, report));
-        if !output.json {
-            // A closed pipe is noticed at the end.
-            _ = output.print(&table::figure(&judged, output.paint, output.width));
-        }
+        let id = judged.id.clone();
         self.figures.push(judged);
+        self.print(&id, output);
+    }
+
+    /// Judges a figure again, with more runs.
+    pub(crate) fn replace(
+        &mut self,
+        entry: &Entry,
+        measured: &Measurements,
+        records: &[Record],
+        report: Option<String>,
+    ) {
+        let judged = Judged::new(entry, measured);
+        let shown = judged.shown(entry, records, report);
+        for other in self.measured.iter_mut().filter(|other| other.figure == judged.id) {
+            other.clone_from(measured);
+        }
+        for other in self.shown.iter_mut().filter(|other| other.id == judged.id) {
+            other.clone_from(&shown);
+        }
+        for other in self.figures.iter_mut().filter(|other| other.id == judged.id) {
+            other.clone_from(&judged);
+        }
+    }
+
+    /// Prints the verdicts on a figure.
+    pub(crate) fn print(&self, id: &str, output: Output) {
+        let figure = self.figures.iter().find(|figure| figure.id == id);
+        if let (Some(judged), false) = (figure, output.json) {
+            // A closed pipe is noticed at the end.
+            _ = output.print(&table::figure(judged, output.paint, output.width));
+        }
     }
 
     /// Sorts the figures, which are in the order of their ends.

@@ -25,6 +25,10 @@ pub(crate) const NOTE: &str = "figure.json";
 /// Folder of trials, in a figure's folder.
 pub(crate) const TRIALS: &str = "trials";
 
+/// Folder of further seeds, in a figure's folder. It has a folder for each look, named by its
+/// number of seeds.
+pub(crate) const SEEDS: &str = "seeds";
+
 /// Figure and version in a folder.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Note {
@@ -67,6 +71,16 @@ impl Results {
         Self { missing: missing.collect(), records: comparison.records }
     }
 
+    /// Adds the finished runs of further seeds in a figure's folder.
+    pub(crate) fn add_seeds(&mut self, path: &Path) -> Result<(), Error> {
+        for folder in seeds(path)? {
+            for id in folder.finished() {
+                self.records.push(folder.read(&id).map_err(Error::new)?);
+            }
+        }
+        Ok(())
+    }
+
     fn missing(&self) -> Vec<&str> {
         self.missing.iter().map(String::as_str).collect()
     }
@@ -84,6 +98,20 @@ impl Results {
     }
 }
 
+/// Folders of further seeds in a figure's folder, the fewest first.
+pub(crate) fn seeds(path: &Path) -> Result<Vec<Folder>, Error> {
+    let path = path.join(SEEDS);
+    let mut looks: Vec<usize> = match std::fs::read_dir(&path) {
+        Err(_) => Vec::new(),
+        Ok(entries) => {
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+        }
+    };
+    looks.sort_unstable();
+    let open = |look: usize| Folder::open(&path.join(look.to_string())).map_err(Error::new);
+    looks.into_iter().map(open).collect()
+}
+
 /// Records of points of other figures that claims compare with. They come from the folders beside
 /// this figure's, if they exist, and their labels begin with the other figure's id.
 fn of_others(entry: &Entry, root: &Path) -> Result<Vec<Record>, Error> {
@@ -96,15 +124,18 @@ fn of_others(entry: &Entry, root: &Path) -> Result<Vec<Record>, Error> {
         seen.push(*pattern);
         is_new
     }) {
-        let Ok(folder) = Folder::open(&root.join(id)) else {
+        let path = root.join(id);
+        let Ok(folder) = Folder::open(&path) else {
             continue;
         };
-        let finished = folder.finished();
-        let runs = folder.manifest().runs.iter();
-        for run in runs.filter(|run| run.label == label && finished.contains(&run.id)) {
-            let mut record = folder.read(&run.id).map_err(Error::new)?;
-            record.run.label = format!("{id}: {label}");
-            records.push(record);
+        for folder in std::iter::once(folder).chain(seeds(&path)?) {
+            let finished = folder.finished();
+            let runs = folder.manifest().runs.iter();
+            for run in runs.filter(|run| run.label == label && finished.contains(&run.id)) {
+                let mut record = folder.read(&run.id).map_err(Error::new)?;
+                record.run.label = format!("{id}: {label}");
+                records.push(record);
+            }
         }
     }
     Ok(records)
@@ -193,6 +224,7 @@ pub(crate) fn judge_all(
             done.revision.push_str(&manifest.revision);
         }
         let mut results = vec![Results::read(&folder)?];
+        results[0].add_seeds(&path)?;
         warn_missing(&path, results[0].missing.len(), output);
         for tried in &entry.trials {
             // A folder of an earlier program may lack a trial.

@@ -109,6 +109,60 @@ fn figures_with_missing_runs_are_not_called_complete() {
     said.reports("no results for 2 runs of out/tiny-f1");
 }
 
+/// A claim that two seeds do not decide: nothing is certain with one degree of freedom.
+const OPEN: &str = r#"
+[figure]
+id = "tiny-f2"
+shows = "that marking helps"
+source = "nowhere"
+
+[[figure.claim]]
+says = "small flows are faster with marking"
+measure = "fct_small_mean"
+of = "tcn"
+against = "none"
+below = "0%"
+"#;
+
+#[test]
+fn undecided_claims_get_seeds_until_they_are_decided() {
+    let room = Room::new("reproduce-decide");
+    room.write("open.toml", &format!("{TINY}{OPEN}"));
+    let first = room.run("reproduce open.toml --out out --json --quiet");
+    first.ended(0);
+    let claim = |said: &str| parsed(said)["figures"][0]["claims"][0].clone();
+    let before = claim(&first.stdout);
+    assert_eq!(
+        (&before["verdict"], &before["measured"]["runs"]),
+        (&"inconclusive".into(), &2.into())
+    );
+    // No budget: nothing is run.
+    let none = room.run("reproduce open.toml --out out --resume --decide --budget 1us --json");
+    none.ended(0);
+    assert_eq!(claim(&none.stdout), before);
+    none.reports("1 claim undecided");
+    assert!(!room.path().join("out/tiny-f2/seeds").exists());
+    let decided = room.run("reproduce open.toml --out out --resume --decide --budget 10min --json");
+    decided.ended(0);
+    decided.reports("1 claim undecided: more seeds for 1 claim");
+    let after = claim(&decided.stdout);
+    assert_eq!(after["verdict"], "reproduced", "{after}");
+    let runs = after["measured"]["runs"].as_u64().unwrap();
+    assert!(runs > 2 && runs.is_power_of_two(), "seeds double: {runs}");
+    assert!(room.path().join("out/tiny-f2/seeds/4/manifest.json").is_file());
+    // The first seeds are the same runs, and all of them are judged again.
+    let from = room.run("reproduce open.toml --from out --json --quiet");
+    from.ended(0);
+    assert_eq!(claim(&from.stdout), after);
+    // Nothing is left to decide.
+    let again = room.run("reproduce open.toml --out out --resume --decide --json");
+    again.ended(0);
+    again.reports("0 claims undecided");
+    assert_eq!(claim(&again.stdout), after);
+    room.run("reproduce open.toml --from out --decide").ended(2);
+    room.run("reproduce open.toml --budget 1h").ended(2);
+}
+
 /// Trial of the tiny figure, and a finding that quotes it.
 const TRIAL: &str = r#"
 [[figure.trial]]

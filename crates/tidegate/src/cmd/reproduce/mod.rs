@@ -1,5 +1,6 @@
 //! `tidegate reproduce`: runs published figures and judges their claims.
 
+mod decide;
 mod queue;
 
 use std::fmt::Write;

@@ -15,6 +15,7 @@ use tidegate_study::sweep::{self, Failure};
 use tidegate_study::text::count;
 use tidegate_study::{OpenStudy, Study, outline};
 
+use super::decide;
 use crate::args::Reproduce;
 use crate::engine;
 use crate::interrupt::{self, INTERRUPT, is_interrupted};
@@ -45,11 +46,12 @@ struct Job {
 }
 
 /// Figure whose folders are open.
-struct Wanted {
-    name: String,
-    entry: Entry,
-    command: String,
-    parts: Vec<OpenStudy>,
+pub(super) struct Wanted {
+    pub(super) name: String,
+    pub(super) entry: Entry,
+    pub(super) command: String,
+    /// Runs of the figure, then of its trials.
+    pub(super) parts: Vec<OpenStudy>,
 }
 
 /// State of a figure while its runs go on.
@@ -120,6 +122,9 @@ pub(super) fn run_all(
         interrupt::watch(output);
     }
     let mut done = execute(&wanted, version, arguments, done, output)?;
+    if arguments.decide && !done.is_interrupted {
+        decide::decide(&wanted, version, arguments, &mut done, output)?;
+    }
     if done.is_interrupted {
         done.status = ExitStatus::Bad;
         output.warn(&format!(
@@ -308,6 +313,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Wanted {
+    /// Path of its report below the folder of all figures, if it has runs.
+    pub(super) fn report(&self) -> Option<String> {
+        (!self.parts.is_empty()).then(|| format!("{}/{PAGE}", self.entry.figure.id))
+    }
+
     /// Whether all of its runs are finished.
     fn is_whole(&self) -> bool {
         self.parts.iter().all(|part| part.lacking() == 0)
@@ -367,13 +377,16 @@ impl Judging<'_> {
             comparison.write(&part.path().join(PAGE), None).map_err(Error::new)?;
             results.push(Results::of(comparison));
         }
+        if let (Some(own), Some(part)) = (results.first_mut(), parts.first()) {
+            own.add_seeds(part.path())?;
+        }
         let stalled = results.iter().flat_map(|results| stalled(&results.records));
         let stalled = stalled.map(|(run, why)| format!("{run}: {why}"));
         let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
         let root = lock(&self.done).folder.clone();
         let made_by = (BUILD.revision, command.as_str());
         let measured = judging::measure((name, entry), self.version, made_by, &results, &root)?;
-        let report = (!parts.is_empty()).then(|| format!("{}/{PAGE}", entry.figure.id));
+        let report = figure.report();
         let own = results.first().map_or(&[][..], |results| &results.records);
         let mut done = lock(&self.done);
         self.board.suspend(|| {
