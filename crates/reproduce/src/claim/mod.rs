@@ -53,7 +53,7 @@ pub struct Claim {
     pub(super) span: Range<usize>,
 }
 
-/// Published statement about a number. The accepted range follows from it: see [`tolerance`].
+/// Published statement about a number. The accepted range follows from it by one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Published {
     /// A number.
