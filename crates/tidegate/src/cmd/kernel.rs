@@ -12,6 +12,7 @@ pub(crate) struct Program {
     /// Second word of the command.
     command: &'static str,
     /// Packages of Debian that building it needs.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "it is built on Linux only"))]
     packages: &'static str,
 }
 
