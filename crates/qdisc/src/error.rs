@@ -59,9 +59,9 @@ pub enum Error {
     HasFilters {
         /// The device.
         device: String,
-        /// What it has.
+        /// Filter or qdisc that it already has.
         what: String,
-        /// How it is removed.
+        /// Command that shows or removes it.
         hint: String,
     },
     /// The device is already loaded.

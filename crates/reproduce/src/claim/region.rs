@@ -91,7 +91,7 @@ impl Region {
         region
     }
 
-    /// Ends; infinite for those of bounds.
+    /// Ends; a bound has one that is infinite.
     pub(crate) const fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }

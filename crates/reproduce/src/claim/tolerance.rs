@@ -25,7 +25,7 @@ const MOST: f64 = 1.5;
 /// Factor within which two numbers are the same.
 const SAME: f64 = 1.05;
 
-/// What a number is, which decides its tolerance.
+/// Kind of a number, which decides its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
     /// Relative change, 0 for none.

@@ -303,7 +303,7 @@ struct Judgement {
     open: Vec<String>,
 }
 
-/// Estimate of a point with its interval, jointly with that of `among` points.
+/// Estimate of a point. Its interval holds jointly with the intervals of `among` points.
 fn measure(claim: &Claim, point: &Point, looks: Looks, among: usize) -> Measured {
     let estimate = &point.estimate;
     let interval = estimate.interval(looks, among);
